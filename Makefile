@@ -1,0 +1,42 @@
+# One word per thing a person does. Every target sets itself up in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+DATA := $(wildcard ../shared/data)
+export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
+
+.PHONY: demo test lint bench docs clean
+
+demo: .venv/.demo
+	$(BIN)/python examples/digits.py --out demo
+
+test: lint
+	$(BIN)/pytest -n 2 --cov
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --cov --cov-append tests/solvers
+	$(BIN)/coverage report
+
+lint: .venv/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.bench
+	$(BIN)/python benchmarks/convergence_grid.py
+
+docs: .venv/.docs
+	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+
+clean:
+	rm -rf .venv demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: EXTRAS := plot
+.venv/.dev: EXTRAS := dev
+.venv/.bench: EXTRAS := bench
+.venv/.docs: EXTRAS := docs
+
+.venv/.%: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	@touch $@
