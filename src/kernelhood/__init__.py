@@ -1,1 +1,42 @@
-"""Multi-task learning with learned kernels."""
+"""Multi-task learning with kernels that are themselves learned.
+
+>>> import kernelhood as kh
+>>> len(kh.default_bank())
+10
+"""
+
+from importlib.metadata import version
+
+from kernelhood import alignment, bounds
+from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
+from kernelhood.kernels import (
+    Custom,
+    Gaussian,
+    Kernel,
+    KernelBank,
+    Linear,
+    Normalized,
+    Pairwise,
+    Polynomial,
+    Precomputed,
+    default_bank,
+)
+
+__version__ = version("kernelhood")
+
+__all__ = [
+    "Custom",
+    "Gaussian",
+    "Kernel",
+    "KernelBank",
+    "Linear",
+    "MTONMKLClassifier",
+    "MTONMKLRegressor",
+    "Normalized",
+    "Pairwise",
+    "Polynomial",
+    "Precomputed",
+    "alignment",
+    "bounds",
+    "default_bank",
+]

@@ -1,0 +1,346 @@
+"""The one pipeline of all estimators: read the tasks, evaluate kernels, solve, store.
+
+A method overrides `_solve_task` (or `_solve_tasks` where its tasks are coupled); what a target
+means is up to the classifier's and the regressor's part.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from kernelhood._typing import AnyArray, Array, Indices
+from kernelhood.estimators._inspection import KernelInspection
+from kernelhood.kernels import KernelBank, default_bank
+from kernelhood.losses import DualTerms
+from kernelhood.parallel import map_in_threads
+from kernelhood.solvers.mkl import Solution
+from kernelhood.solvers.neighborhood import frobenius_gram
+from kernelhood.tasks import (
+    ONLY_TASK,
+    TaskRows,
+    check_task,
+    known_tasks,
+    split_by_column,
+    split_by_label,
+    take_column,
+)
+
+
+@dataclass(frozen=True)
+class TaskProblem:
+    """One task as the solvers see it.
+
+    Attributes
+    ----------
+    name : hashable
+        The task.
+    rows : ndarray of int, shape (n_samples,)
+        Its rows in X, those of weight 0 left out.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Its points.
+    terms : DualTerms
+        The loss.
+    sample_weight : ndarray of shape (n_samples,)
+        How often each sample counts.
+    """
+
+    name: Hashable
+    rows: Indices
+    X: Any
+    terms: DualTerms
+    sample_weight: Array
+
+
+@dataclass(frozen=True)
+class TaskSolution:
+    """What a method learns for one task.
+
+    Attributes
+    ----------
+    solution : Solution
+        Weights, dual vector and certificate.
+    neighborhood : ndarray of shape (n_kernels,)
+        Coefficients of the neighborhood-defining matrix on the base kernels.
+    gram : ndarray of shape (n_kernels, n_kernels)
+        Frobenius products of the base kernels.
+    traces : ndarray of shape (n_kernels,)
+        Their traces.
+    """
+
+    solution: Solution
+    neighborhood: Array
+    gram: Array
+    traces: Array
+
+
+class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):  # type: ignore[misc]
+    """Base of all estimators."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "kernels": ["no_validation"],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "task_column": [Integral, str, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    kernels: Any
+    C: float
+    tol: float
+    max_iter: int
+    task_column: int | str | None
+    n_jobs: int | None
+    verbose: int | bool
+
+    @abstractmethod
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
+        """Learn the weights and the SVM of one task."""
+
+    @abstractmethod
+    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
+        """Return the prediction for every row."""
+
+    @abstractmethod
+    def _check_targets(self, y: Any) -> AnyArray:
+        """Return y as an array of one or two dimensions, or raise."""
+
+    @abstractmethod
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
+        """Return the dual terms of every task, and remember how to decode predictions."""
+
+    def _check_settings(self) -> None:
+        """Raise where parameters contradict each other; called before any work."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> Self:
+        """Learn a kernel and a function for every task.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Training points of all tasks; with `task_column`, one column names the task.
+        y : array-like of shape (n_samples,) or (n_samples, n_tasks)
+            Targets. Two dimensions mean one task per column on the same points, NaN meaning
+            that the target was not observed.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, any hashable labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Multiplies C; a sample of weight 2 counts as two samples.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        bank = self._read_bank()
+        points, tasks = self._read_training_data(X, y, task)
+        problems = self._pose(points, tasks, sample_weight)
+        bank = bank.resolved(self._names_without_task())
+        self._bank = bank
+        solved = self._solve_tasks(bank, problems)
+        self._store(problems, solved)
+        self._report(solved)
+        return self
+
+    def _read_bank(self) -> KernelBank:
+        if self.kernels is None:
+            return default_bank()
+        if isinstance(self.kernels, KernelBank):
+            return self.kernels
+        if isinstance(self.kernels, (list, tuple)):
+            return KernelBank(self.kernels)
+        return KernelBank([self.kernels])
+
+    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
+        if y is None:
+            raise ValueError(
+                f"requires y to be passed, but the target y is None: {type(self).__name__} "
+                "learns from targets."
+            )
+        points, labels = self._read_points(X, task, reset=True)
+        y = self._check_targets(y)
+        check_consistent_length(points, y)
+        self._y_is_wide = y.ndim == 2
+        if y.ndim == 2:
+            if labels is not None:
+                raise ValueError(
+                    "y of two dimensions holds one task per column: leave out task and task_column."
+                )
+            return points, split_by_column(y)
+        if labels is None:
+            rows = np.arange(len(y), dtype=np.intp)
+            return points, [TaskRows(ONLY_TASK, rows, y)]
+        return points, split_by_label(labels, y)
+
+    def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
+        """Return the validated features and the task labels, from wherever they were given."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if self.task_column is not None:
+            if task is not None:
+                raise ValueError("task and task_column both name the tasks: give only one of them.")
+            X, task = take_column(X, self.task_column)
+        points = check_array(
+            X, accept_sparse="csr", dtype=np.float64, estimator=self, input_name="X"
+        )
+        return points, None if task is None else check_task(task, points.shape[0])
+
+    def _names_without_task(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return None
+        kept = list(names)
+        if self.task_column is not None:
+            kept.remove(names[self.task_column] if isinstance(self.task_column, Integral)
+                        else self.task_column)
+        return kept
+
+    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
+        """Drop samples of weight 0 and write every task as a problem for the solvers."""
+        shared = _check_sample_weight(
+            sample_weight, points, dtype=np.float64, ensure_non_negative=True
+        )
+        kept = []
+        for one in tasks:
+            counts = shared[one.rows] > 0.0
+            if not np.any(counts):
+                raise ValueError(
+                    f"sample_weight is zero for every sample of task {one.name!r}."
+                )
+            kept.append(TaskRows(one.name, one.rows[counts], one.y[counts]))
+        weights = [shared[one.rows] for one in kept]
+        terms = self._encode(kept, weights)
+        return [
+            TaskProblem(one.name, one.rows, points[one.rows], term, weight)
+            for one, term, weight in zip(kept, terms, weights, strict=True)
+        ]
+
+    def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
+        def solve(problem: TaskProblem) -> TaskSolution:
+            Ks = bank(problem.X)
+            return self._solve_task(Ks, problem, *frobenius_gram(Ks, problem.sample_weight))
+
+        return map_in_threads(solve, problems, self.n_jobs)
+
+    def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
+        solutions = [one.solution for one in solved]
+        supports = [np.flatnonzero(solution.v) for solution in solutions]
+        pairs = list(zip(problems, solutions, supports, strict=True))
+        self.tasks_ = [problem.name for problem in problems]
+        self.support_ = [problem.rows[support] for problem, _, support in pairs]
+        self.support_vectors_ = [problem.X[support] for problem, _, support in pairs]
+        self.dual_coef_ = [solution.v[support] for _, solution, support in pairs]
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
+        self.weights_ = np.array([solution.weights for solution in solutions])
+        self.shared_weights_ = self.weights_.min(axis=0)
+        self.specific_weights_ = self.weights_ - self.shared_weights_
+        self.neighborhood_weights_ = np.array([one.neighborhood for one in solved])
+        self.gram_ = np.array([one.gram for one in solved])
+        self.traces_ = np.array([one.traces for one in solved])
+        self.objective_ = float(sum(solution.objective for solution in solutions))
+        self.dual_gap_ = max(solution.gap for solution in solutions)
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.n_samples_ = np.array([len(problem.rows) for problem in problems])
+
+    def _report(self, solved: list[TaskSolution]) -> None:
+        missed = []
+        for name, one in zip(self.tasks_, solved, strict=True):
+            found = one.solution
+            if self.verbose:
+                print(
+                    f"task {name!r}: objective {found.objective:.6g}, gap {found.gap:.1e}, "
+                    f"{found.n_iter} SVMs, {np.count_nonzero(found.weights)} kernels"
+                )
+            if found.gap > self.tol:
+                missed.append(f"{name!r} ({found.gap:.1e})")
+        if missed:
+            warnings.warn(
+                f"max_iter={self.max_iter} ended before the gap fell to tol={self.tol:g} for the "
+                f"tasks {', '.join(missed)}: raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _values(self, X: Any, task: Any) -> tuple[Array, AnyArray | None]:
+        """Return f(x) for every row, and the number of the row's task.
+
+        With a 2-D y in fit and no task here, the values have one column per task and the second
+        is None.
+        """
+        check_is_fitted(self)
+        points, labels = self._read_points(X, task, reset=False)
+        if labels is None and (self._y_is_wide or len(self.tasks_) == 1):
+            columns = [self._task_values(points, number) for number in range(len(self.tasks_))]
+            if self._y_is_wide:
+                return np.column_stack(columns), None
+            return columns[0], np.zeros(points.shape[0], dtype=np.intp)
+        if labels is None:
+            raise ValueError(
+                "task is required, one label per row of X: the model was fitted with the tasks "
+                f"{', '.join(map(repr, self.tasks_))}."
+            )
+        known_tasks(labels, self.tasks_)
+        numbers = {name: number for number, name in enumerate(self.tasks_)}
+        which = np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
+        values = np.empty(points.shape[0])
+        for number in np.unique(which):
+            rows = np.flatnonzero(which == number)
+            values[rows] = self._task_values(points[rows], number)
+        return values, which
+
+    def _task_values(self, points: Any, number: int) -> Array:
+        """Return f_t at the points."""
+        support = self.support_vectors_[number]
+        values = np.full(points.shape[0], self.intercept_[number])
+        if support.shape[0]:
+            K = self._bank.combine(points, support, self.weights_[number])
+            values += K @ self.dual_coef_[number]
+        return values
+
+    def _mean_over_tasks(
+        self, metric: Callable[..., float], X: Any, y: Any, task: Any, sample_weight: Any
+    ) -> float:
+        """Return a metric of the predictions, averaged over the tasks that occur in the data."""
+        predicted = self.predict(X, task=task)
+        if predicted.ndim == 2:
+            tasks = split_by_column(self._check_targets(y))
+            predictions = [predicted[one.rows, one.name] for one in tasks]
+        else:
+            labels = self._read_points(X, task, reset=False)[1]
+            y = column_or_1d(y)
+            everything = TaskRows(ONLY_TASK, np.arange(len(y), dtype=np.intp), np.asarray(y))
+            tasks = [everything] if labels is None else split_by_label(labels, np.asarray(y))
+            predictions = [predicted[one.rows] for one in tasks]
+        shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
+        scores = [
+            metric(one.y, guess, sample_weight=shared[one.rows])
+            for one, guess in zip(tasks, predictions, strict=True)
+        ]
+        return float(np.mean(scores))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags

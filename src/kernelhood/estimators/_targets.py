@@ -1,0 +1,179 @@
+"""What a target means: two classes per task, or a number."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Tags, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from kernelhood._typing import AnyArray, Array
+from kernelhood.estimators._base import MultiTaskKernelModel
+from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
+from kernelhood.tasks import TaskRows, missing
+
+
+class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):  # type: ignore[misc]
+    """The classifier's part of the pipeline: two classes per task, the hinge loss."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **MultiTaskKernelModel._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    class_weight: Any
+
+    def _check_targets(self, y: Any) -> AnyArray:
+        raw = np.asarray(y)
+        if raw.ndim != 2:
+            flat = column_or_1d(y)
+            check_classification_targets(flat)
+            return np.asarray(flat)
+        for column in range(raw.shape[1]):
+            check_classification_targets(raw[~missing(raw[:, column]), column])
+        return raw
+
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
+        self._task_classes = [_two_classes(task, self._y_is_wide) for task in tasks]
+        first = self._task_classes[0]
+        same = all(np.array_equal(first, other) for other in self._task_classes)
+        self.classes_ = first if same else self._task_classes
+        terms = []
+        for task, classes, weight in zip(tasks, self._task_classes, sample_weights, strict=True):
+            second = task.y == classes[1]
+            price = compute_class_weight(self.class_weight, classes=classes, y=task.y)
+            penalty = self.C * weight * np.where(second, price[1], price[0])
+            terms.append(hinge(np.where(second, 1.0, -1.0), penalty))
+        return terms
+
+    def decision_function(self, X: Any, *, task: Any = None) -> Array:
+        """Return the signed decision values; positive ones mean the task's second class.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Points.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+        """
+        return self._values(X, task)[0]
+
+    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
+        """Return the predicted class of every row.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Points.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+        """
+        check_is_fitted(self)
+        values, which = self._values(X, task)
+        classes = np.array(self._task_classes)
+        second = (values > 0.0).astype(np.intp)
+        numbers = np.arange(len(classes)) if which is None else which
+        return np.asarray(classes[numbers, second])
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy, averaged over the tasks that occur.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+        """
+        return self._mean_over_tasks(accuracy_score, X, y, task, sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):  # type: ignore[misc]
+    """The regressor's part of the pipeline: numbers, the epsilon-insensitive loss."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **MultiTaskKernelModel._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    epsilon: float
+
+    def _check_targets(self, y: Any) -> AnyArray:
+        wide = np.ndim(y) == 2
+        return np.asarray(
+            check_array(
+                y,
+                ensure_2d=False,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan" if wide else True,
+                input_name="y",
+                estimator=self,
+            )
+        )
+
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
+        return [
+            epsilon_insensitive(task.y, self.C * weight, self.epsilon)
+            for task, weight in zip(tasks, sample_weights, strict=True)
+        ]
+
+    def predict(self, X: Any, *, task: Any = None) -> Array:
+        """Return the predicted target of every row.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Points.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+        """
+        return self._values(X, task)[0]
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R^2, averaged over the tasks that occur.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+        """
+        return self._mean_over_tasks(r2_score, X, y, task, sample_weight)
+
+
+def _two_classes(task: TaskRows, wide: bool) -> AnyArray:
+    """Return the task's two classes, or raise an error that names the task."""
+    values = task.y.tolist() if task.y.dtype.kind == "O" else task.y
+    classes = np.unique(np.asarray(values))
+    if len(classes) == 1:
+        raise ValueError(
+            f"y holds only one class, {classes.tolist()[0]!r}, in task {task.name!r}: "
+            "every task needs samples of two classes."
+        )
+    if len(classes) > 2:
+        kind = type_of_target(task.y, input_name="y")
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: "
+            f"task {task.name!r} has {len(classes)} classes."
+        )
+    return classes

@@ -1,0 +1,110 @@
+"""Inner products, distances, and compiled passes that turn them into many kernels at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from kernelhood._compiled import compiled
+from kernelhood._typing import Array, Indices
+
+
+class Products(NamedTuple):
+    """The inner products of two sets of points and their square norms.
+
+    Attributes
+    ----------
+    inner : ndarray of shape (n, m)
+        x'z.
+    left : ndarray of shape (n,)
+        |x|^2.
+    right : ndarray of shape (m,)
+        |z|^2.
+    same : bool
+        Whether both sets are one, so that the distances on the diagonal are exactly 0.
+    """
+
+    inner: Array
+    left: Array
+    right: Array
+    same: bool
+
+    def square_distances(self) -> Array:
+        """Return |x - z|^2."""
+        distances = -2.0 * self.inner
+        distances += self.left[:, None]
+        distances += self.right
+        np.maximum(distances, 0.0, out=distances)
+        if self.same:
+            np.fill_diagonal(distances, 0.0)
+        return distances
+
+
+def square_norms(X: Any) -> Array:
+    """Return |x|^2 for every row of a dense or sparse matrix."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def inner_products(X: Any, Z: Any) -> Products:
+    """Return the inner products of the rows of X with the rows of Z."""
+    inner = X @ Z.T
+    if sparse.issparse(inner):
+        inner = inner.toarray()
+    left = square_norms(X)
+    same = X is Z
+    return Products(np.ascontiguousarray(inner), left, left if same else square_norms(Z), same)
+
+
+@compiled
+def scaled_power(
+    products: Products, offset: float, degree: int, left: Array, right: Array, out: Array
+) -> None:
+    """Write ``left_i right_j (x_i'z_j + offset)^degree`` into out."""
+    for i in range(out.shape[0]):
+        row, source = out[i], products.inner[i]
+        for j in range(out.shape[1]):
+            base = source[j] + offset
+            power = base
+            for _ in range(degree - 1):
+                power *= base
+            row[j] = left[i] * right[j] * power
+
+
+@compiled
+def gaussian_ladder(
+    products: Products, spread: float, squarings: Indices, places: Indices, out: Array
+) -> None:
+    """Write a chain of Gaussians into slices of out, each by squaring the one before it.
+
+    Parameters
+    ----------
+    products : Products
+        Inner products of the points.
+    spread : float
+        The widest spread, and the only one for which exponentials are evaluated.
+    squarings : ndarray of int, shape (n_rungs,)
+        How often to square to come from the one before to this one; 0 for the first.
+    places : ndarray of int, shape (n_rungs,)
+        The slices of out.
+    out : ndarray of shape (n_kernels, n, m)
+        The kernel matrices.
+    """
+    factor = -0.5 / (spread * spread)
+    for i in range(out.shape[1]):
+        source, row = products.inner[i], out[places[0], i]
+        for j in range(row.shape[0]):
+            distance = products.left[i] + products.right[j] - 2.0 * source[j]
+            row[j] = np.exp(factor * max(distance, 0.0))
+        if products.same:
+            row[i] = 1.0
+        for rung in range(1, places.shape[0]):
+            before, row = row, out[places[rung], i]
+            for j in range(row.shape[0]):
+                row[j] = before[j] * before[j]
+            for _ in range(squarings[rung] - 1):
+                for j in range(row.shape[0]):
+                    row[j] *= row[j]

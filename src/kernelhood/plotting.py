@@ -1,0 +1,94 @@
+"""Pictures of learned kernels. Every function draws into `ax` and returns it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelhood._typing import Array
+
+
+def plot_weights(
+    weights: Array, task_names: Sequence[Any], kernel_names: Sequence[str], *, ax: Any = None
+) -> Any:
+    """Draw each task's kernel weights as shares of a bar.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_tasks, n_kernels)
+        Kernel weights; kernels that no task uses are left out of the legend.
+    task_names, kernel_names : sequence
+        Labels.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    ax = _axes(ax, figsize=(7.5, 0.42 * len(task_names) + 1.6))
+    totals = weights.sum(axis=1, keepdims=True)
+    shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
+    colours = _colours(len(kernel_names))
+    left = np.zeros(len(task_names))
+    for number in np.flatnonzero(shares.max(axis=0) > 0):
+        share = shares[:, number]
+        ax.barh(
+            range(len(share)), share, left=left, color=colours[number], label=kernel_names[number]
+        )
+        left += share
+    ax.set_yticks(range(len(task_names)), [str(name) for name in task_names])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of the kernel weight")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_alignment(alignment: Array, task_names: Sequence[Any], *, ax: Any = None) -> Any:
+    """Draw the alignment between the tasks' kernels and the neighborhood kernels.
+
+    Parameters
+    ----------
+    alignment : ndarray of shape (n_tasks, n_tasks)
+        As an estimator's `alignment` returns it.
+    task_names : sequence
+        Labels.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    side = 0.45 * len(task_names) + 2.2
+    ax = _axes(ax, figsize=(side + 0.8, side))
+    names = [str(name) for name in task_names]
+    image = ax.imshow(alignment, vmin=min(0.0, float(alignment.min())), vmax=1.0, cmap="viridis")
+    ax.set_xticks(range(len(names)), names, rotation=90)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_xlabel("neighborhood kernel of")
+    ax.set_ylabel("learned kernel of")
+    ax.figure.colorbar(image, ax=ax, label="alignment", fraction=0.046, pad=0.04)
+    return ax
+
+
+def _axes(ax: Any, *, figsize: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib: install it with pip install 'kernelhood[plot]'."
+        ) from error
+    return Figure(figsize=figsize, layout="constrained").subplots()
+
+
+def _colours(count: int) -> Any:
+    from matplotlib import colormaps
+
+    return colormaps["turbo"](np.linspace(0.05, 0.95, max(count, 2)))

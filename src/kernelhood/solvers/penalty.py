@@ -1,0 +1,99 @@
+"""What the kernel weights cost, and the dual bound that follows from it.
+
+Every model of this library minimises, task by task or jointly,
+
+    S(weights) + linear'weights + 1/2 weights' quadratic weights
+    over weights >= 0, with row'weights = budget where row is not all zero,
+
+where S is the optimal value of an SVM with the combined kernel. They differ only in the penalty.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelhood._compiled import compiled
+from kernelhood._typing import Array
+from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
+
+
+class Penalty(NamedTuple):
+    """The price of the weights and the budget they have to keep.
+
+    Attributes
+    ----------
+    linear : ndarray of shape (n_kernels,)
+        Price of one unit of each weight.
+    quadratic : ndarray of shape (n_kernels, n_kernels)
+        Positive semi-definite.
+    row : ndarray of shape (n_kernels,)
+        Non-negative coefficients of the budget; all zero where there is none.
+    budget : float
+        What ``row'weights`` has to be.
+    """
+
+    linear: Array
+    quadratic: Array
+    row: Array
+    budget: float
+
+
+@compiled
+def penalty_value(penalty: Penalty, weights: Array) -> float:
+    """Return ``linear'weights + 1/2 weights' quadratic weights``."""
+    half = 0.5 * np.dot(weights, penalty.quadratic @ weights)
+    return float(np.dot(penalty.linear, weights) + half)
+
+
+@compiled
+def penalty_slope(penalty: Penalty, weights: Array) -> Array:
+    """Return the gradient of the penalty."""
+    return penalty.linear + penalty.quadratic @ weights
+
+
+@compiled
+def _feasible_scale(penalty: Penalty, curvatures: Array) -> float:
+    """Return the largest s <= 1 with ``s^2 curvatures <= linear``."""
+    scale = 1.0
+    for m in range(curvatures.shape[0]):
+        if curvatures[m] > penalty.linear[m]:
+            scale = min(scale, np.sqrt(max(penalty.linear[m], 0.0) / curvatures[m]))
+    return scale
+
+
+@compiled
+def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
+    """Return a lower bound of the optimal value from one dual vector.
+
+    The bound is ``gain - R*(curvatures)`` with R* the conjugate of the penalty,
+
+        R*(q) = max over weights of  q'weights - linear'weights - 1/2 weights' quadratic weights.
+
+    Without a quadratic part and without a budget R* is 0 or infinite, and the dual vector is
+    shrunk until it is 0.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        Price of the weights.
+    gain : float
+        The linear part of the SVM dual, ``target'v - epsilon |v|_1``.
+    curvatures : ndarray of shape (n_kernels,)
+        ``1/2 v'K^m v``.
+    """
+    n_kernels = curvatures.shape[0]
+    surplus = curvatures - penalty.linear
+    flat = not np.any(penalty.quadratic)
+    if flat and not np.any(penalty.row):
+        return _feasible_scale(penalty, curvatures) * gain
+    if flat and np.all(penalty.row > 0.0):
+        return gain - penalty.budget * np.max(surplus / penalty.row)
+    start = np.zeros(n_kernels)
+    if np.any(penalty.row):
+        priciest = np.argmax(penalty.row)
+        start[priciest] = penalty.budget / penalty.row[priciest]
+    weights = solve_nonneg_qp(penalty.quadratic, -surplus, penalty.row, start)
+    half = 0.5 * np.dot(weights, penalty.quadratic @ weights)
+    return float(gain - np.dot(surplus, weights) + half)

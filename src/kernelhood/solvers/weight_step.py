@@ -1,0 +1,147 @@
+"""Second-order steps on the kernel weights.
+
+The value S of an SVM is convex and falling in the weights. Its gradient is minus the curvatures
+``1/2 v'K^m v``; its Hessian follows from the free support vectors. Along a ray, S behaves like a
+power of the scale: hard margins give 1/scale, bounded support vectors a straight line. The step
+first moves along the ray by that law and then takes a Newton step from there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelhood._compiled import compiled
+from kernelhood._typing import Array
+from kernelhood.losses import DualTerms
+from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
+from kernelhood.solvers.penalty import Penalty, penalty_slope
+from kernelhood.solvers.triangular import cholesky_solve
+
+_LEAST_POWER = 0.7
+
+
+@compiled
+def value_hessian(
+    Ks: Array, weights: Array, ridge: float, v: Array, products: Array, terms: DualTerms
+) -> Array:
+    """Return the Hessian of the SVM's value with respect to the weights.
+
+    With F the free support vectors, U = [(K^m v)_F]_m and Z the inverse of K_FF after the
+    intercept is eliminated, it is U'ZU.
+
+    Parameters
+    ----------
+    Ks : ndarray of shape (n_kernels, n_samples, n_samples)
+        Base kernel matrices.
+    weights : ndarray of shape (n_kernels,)
+        Current weights.
+    ridge : float
+        What the SVM added to the diagonal.
+    v : ndarray of shape (n_samples,)
+        Solution of the SVM.
+    products : ndarray of shape (n_kernels, n_samples)
+        ``K^m v``.
+    terms : DualTerms
+        Box of the dual.
+    """
+    n_kernels = weights.shape[0]
+    free = np.flatnonzero((v > terms.lower) & (v < terms.upper) & (v != 0.0))
+    n_free = free.shape[0]
+    if n_free < 2:
+        return np.zeros((n_kernels, n_kernels))
+    K = np.zeros((n_free, n_free))
+    for m in range(n_kernels):
+        if weights[m] > 0.0:
+            for a in range(n_free):
+                row = Ks[m, free[a]]
+                for b in range(a + 1):
+                    K[a, b] += weights[m] * row[free[b]]
+    for a in range(n_free):
+        K[a, a] += ridge
+        for b in range(a):
+            K[b, a] = K[a, b]
+    jitter = 1e-14 * np.trace(K)
+    for a in range(n_free):
+        K[a, a] += jitter
+    L = np.linalg.cholesky(K)
+    ones = cholesky_solve(L, np.ones(n_free))
+    U, ZU = np.empty((n_kernels, n_free)), np.empty((n_kernels, n_free))
+    for m in range(n_kernels):
+        U[m] = products[m][free]
+        ZU[m] = cholesky_solve(L, U[m])
+        ZU[m] -= ZU[m].sum() / ones.sum() * ones
+    return U @ ZU.T
+
+
+@compiled
+def ray_step(
+    weights: Array, curvatures: Array, hessian: Array, penalty: Penalty, radius: float
+) -> tuple[float, float]:
+    """Return by which factor to scale the weights, and the power of the curvatures' decay.
+
+    On the ray ``c * weights`` the curvatures are modelled as ``c^-power`` times the present ones,
+    which fits the gradient and the second derivative. The factor balances them against the
+    penalty's slope, within ``exp(+-radius)``. A budget leaves no ray: the factor is 1.
+    """
+    fall = np.dot(weights, curvatures)
+    price = np.dot(penalty.linear, weights)
+    growth = np.dot(weights, penalty.quadratic @ weights)
+    if np.any(penalty.row) or fall <= 0.0 or price + growth <= 0.0:
+        return 1.0, 0.0
+    power = min(2.0, np.dot(weights, hessian @ weights) / fall)
+    low, high = -radius, radius
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if fall * np.exp(-max(power, _LEAST_POWER) * middle) > price + np.exp(middle) * growth:
+            low = middle
+        else:
+            high = middle
+    return np.exp(0.5 * (low + high)), power
+
+
+@compiled
+def newton_weights(
+    weights: Array,
+    curvatures: Array,
+    hessian: Array,
+    penalty: Penalty,
+    damping: float,
+    unit: float,
+) -> Array:
+    """Return the minimiser over weights >= 0 of the damped second-order model.
+
+    The damping is measured in the curvature ``2 q_m / weights_m`` of the majoriser
+    ``q_m weights_m^2 / new_m``, which bounds the value of the SVM from above.
+
+    Parameters
+    ----------
+    weights, curvatures : ndarray of shape (n_kernels,)
+        Where we are, and ``1/2 v'K^m v`` there.
+    hessian : ndarray of shape (n_kernels, n_kernels)
+        Hessian of the SVM's value.
+    penalty : Penalty
+        Price and budget of the weights.
+    damping : float
+        Share of the majoriser's curvature to add.
+    unit : float
+        A weight that matters, so that weights of 0 are not frozen.
+    """
+    Q = hessian + penalty.quadratic
+    for m in range(weights.shape[0]):
+        Q[m, m] += 2.0 * damping * curvatures[m] / (weights[m] + unit)
+    slope = penalty_slope(penalty, weights) - curvatures
+    return solve_nonneg_qp(Q, slope - Q @ weights, penalty.row, weights)
+
+
+@compiled
+def line_minimum(value: float, slope: float, next_value: float, next_slope: float) -> float:
+    """Return where in [0.05, 0.7] the cubic through both ends of the unit interval is least."""
+    bend = slope + next_slope - 3.0 * (next_value - value)
+    discriminant = bend * bend - slope * next_slope
+    where = 0.3
+    if discriminant >= 0.0:
+        root = np.sqrt(discriminant)
+        width = next_slope - slope + 2.0 * root
+        if width > 0.0:
+            where = 1.0 - (next_slope + root - bend) / width
+    return min(0.7, max(0.05, where))
