@@ -1,1 +1,5 @@
 """Multi-task learning with learned kernels."""
+
+from kernelhood import datasets
+
+__all__ = ["datasets"]
