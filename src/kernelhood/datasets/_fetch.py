@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernelhood.datasets._arguments import check_choice, check_count, check_number
 from kernelhood.datasets._extras import import_extra
@@ -147,9 +148,14 @@ def _download(
         urls={path.name: url},
         retry_if_failed=retries,
     )
-    downloader = pooch.HTTPDownloader(progressbar=progressbar, timeout=timeout)
+    # A download that breaks off leaves its connection open; the hook lets us close them all.
+    responses: list[Any] = []
+    hooks = {"response": lambda response, **_: responses.append(response)}
+    downloader = pooch.HTTPDownloader(progressbar=progressbar, timeout=timeout, hooks=hooks)
     # pooch logs every step at level info; the report at the end says the same in one line.
-    pooch.get_logger().setLevel("WARNING")
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")
     try:
         catcher.fetch(path.name, downloader=downloader)
     except (ValueError, OSError) as error:
@@ -157,6 +163,10 @@ def _download(
         raise FetchError(
             f"{url} was tried {times} and could not be downloaded: {error}. {path} was not written."
         ) from error
+    finally:
+        logger.setLevel(level)
+        for response in responses:
+            response.close()
 
 
 def _check_file(file: DataFile, folder: Path) -> FileStatus:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelhood.datasets._fetch import FileStatus, check, fetch
+from kernelhood.datasets._fetch import FetchError, FileStatus, check, fetch
 from kernelhood.datasets._home import get_data_home
 from kernelhood.datasets._registry import BASE_URL, REGISTRY, DataSet
 
@@ -69,10 +69,17 @@ def report_fetch(
     progressbar: bool = True,
 ) -> Report:
     """Fetch a data set, and report what was fetched and what is left to do by hand."""
-    statuses = fetch(name, data_home, base_url=base_url, registry=registry, progressbar=progressbar)
-    lines = _table(statuses)
+    problems = []
+    try:
+        statuses = fetch(
+            name, data_home, base_url=base_url, registry=registry, progressbar=progressbar
+        )
+    except FetchError as error:
+        problems = ["", str(error)]
+        statuses = check(name, data_home, registry=registry)
+    lines = [*_table(statuses), *problems]
     for status in statuses:
-        if status.state == "by hand":
+        if not status.good:
             lines += _instructions(status, registry[name])
     return Report("\n".join(lines), all(status.good for status in statuses))
 
@@ -82,11 +89,11 @@ def _table(statuses: list[FileStatus]) -> list[str]:
 
 
 def _instructions(status: FileStatus, dataset: DataSet) -> list[str]:
+    why = " (no address of it can be relied on)" if status.file.address is None else ""
     or_gzip = " or, gzipped, as " + status.file.names[1] if status.file.gzip_too else ""
     return [
         "",
-        f"No address of {status.file.name} can be relied on. Please get it yourself:",
-        f"  file    {status.file.name}",
+        f"To get {status.file.name} yourself{why}:",
         f"  from    {dataset.source}",
         f"  sha256  {status.file.sha256}",
         f"  put it  {status.path.parent / status.file.name}{or_gzip}",
