@@ -7,7 +7,7 @@
 
 from importlib.metadata import version
 
-from kernelhood import alignment, bounds
+from kernelhood import alignment, bounds, datasets
 from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
 from kernelhood.kernels import (
     Custom,
@@ -38,5 +38,6 @@ __all__ = [
     "Precomputed",
     "alignment",
     "bounds",
+    "datasets",
     "default_bank",
 ]

@@ -17,6 +17,4 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     The global interpreter lock is released, so that tasks can be solved in threads, and division
     follows IEEE rules, as in NumPy, instead of raising.
     """
-    return cast(
-        Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    )
+    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))

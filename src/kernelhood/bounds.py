@@ -51,7 +51,9 @@ class BoundTerms(NamedTuple):
 
     @classmethod
     def from_tasks(
-        cls, grams: Sequence[Array] | Array, traces: Sequence[Array] | Array,
+        cls,
+        grams: Sequence[Array] | Array,
+        traces: Sequence[Array] | Array,
         neighborhoods: Sequence[Array] | Array,
     ) -> Self:
         """Sum the terms over tasks.

@@ -84,8 +84,7 @@ def check_task(task: Any, n_samples: int) -> AnyArray:
     labels = _as_labels(task)
     if len(labels) != n_samples:
         raise ValueError(
-            f"task must hold one label per row of X: got {len(labels)} labels for "
-            f"{n_samples} rows."
+            f"task must hold one label per row of X: got {len(labels)} labels for {n_samples} rows."
         )
     if any(label is None or label != label for label in labels.tolist()):
         raise ValueError("task must not hold missing labels (None or NaN).")

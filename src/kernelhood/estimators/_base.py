@@ -211,8 +211,11 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):  # type: ignor
             return None
         kept = list(names)
         if self.task_column is not None:
-            kept.remove(names[self.task_column] if isinstance(self.task_column, Integral)
-                        else self.task_column)
+            kept.remove(
+                names[self.task_column]
+                if isinstance(self.task_column, Integral)
+                else self.task_column
+            )
         return kept
 
     def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
@@ -224,9 +227,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):  # type: ignor
         for one in tasks:
             counts = shared[one.rows] > 0.0
             if not np.any(counts):
-                raise ValueError(
-                    f"sample_weight is zero for every sample of task {one.name!r}."
-                )
+                raise ValueError(f"sample_weight is zero for every sample of task {one.name!r}.")
             kept.append(TaskRows(one.name, one.rows[counts], one.y[counts]))
         weights = [shared[one.rows] for one in kept]
         terms = self._encode(kept, weights)

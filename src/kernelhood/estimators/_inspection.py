@@ -80,7 +80,9 @@ class KernelInspection:
             ]
         )
 
-    def rademacher_bound(self, rho: float, *, radius: float = 1.0, form: str = "geometric") -> float:
+    def rademacher_bound(
+        self, rho: float, *, radius: float = 1.0, form: str = "geometric"
+    ) -> float:
         """Return the bound on the Rademacher complexity of the learned neighborhood's class.
 
         Parameters
@@ -108,7 +110,9 @@ class KernelInspection:
 def _text_table(rows: list[str], columns: list[str], values: Array) -> str:
     """Return a plain-text table of numbers with labels."""
     head = ["task", *columns]
-    body = [[row, *(f"{value:.4g}" for value in line)] for row, line in zip(rows, values, strict=True)]
+    body = [
+        [row, *(f"{value:.4g}" for value in line)] for row, line in zip(rows, values, strict=True)
+    ]
     widths = [max(len(line[k]) for line in [head, *body]) for k in range(len(head))]
     lines = [
         "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))

@@ -175,14 +175,10 @@ def _resolve(kernel: Kernel, numbers: dict[str, int]) -> Kernel:
     missing = [c for c in kernel.columns if isinstance(c, str) and c not in numbers]
     if missing:
         raise ValueError(f"columns {missing} are not among the features {list(numbers)}.")
-    return kernel.with_columns(
-        [numbers[c] if isinstance(c, str) else c for c in kernel.columns]
-    )
+    return kernel.with_columns([numbers[c] if isinstance(c, str) else c for c in kernel.columns])
 
 
-def _fill_group(
-    members: list[tuple[int, Kernel]], products: Products, out: Array
-) -> None:
+def _fill_group(members: list[tuple[int, Kernel]], products: Products, out: Array) -> None:
     """Write kernels that share their inner products."""
     gaussians = []
     for place, kernel in members:
@@ -191,7 +187,9 @@ def _fill_group(
             gaussians.append((core.spread, place))
         else:
             left, right = _row_scales(kernel, core, products)
-            offset, degree = (core.offset, core.degree) if isinstance(core, Polynomial) else (0.0, 1)
+            offset, degree = (
+                (core.offset, core.degree) if isinstance(core, Polynomial) else (0.0, 1)
+            )
             scaled_power(products, float(offset), int(degree), left, right, out[place])
     for ladder in _ladders(gaussians):
         places = np.array([rung[1] for rung in ladder], dtype=np.intp)

@@ -11,9 +11,7 @@ _RIDGE = 1e-13
 
 
 @compiled
-def _minimise_on_face(
-    Q: Array, c: Array, row: Array, x: Array, free: Array
-) -> tuple[Array, float]:
+def _minimise_on_face(Q: Array, c: Array, row: Array, x: Array, free: Array) -> tuple[Array, float]:
     """Minimise over the free entries, keeping ``row'x``; return the point and the multiplier."""
     index = np.flatnonzero(free)
     k = index.shape[0]

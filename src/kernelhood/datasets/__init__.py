@@ -1,0 +1,27 @@
+"""The data sets of the paper, and tasks that need no download."""
+
+from kernelhood.datasets._fetch import FetchError, check, fetch
+from kernelhood.datasets._home import get_data_home
+from kernelhood.datasets._parse import DataFileError
+from kernelhood.datasets.digits import load_digits_tasks
+from kernelhood.datasets.landmine import load_landmine
+from kernelhood.datasets.letter import load_letter
+from kernelhood.datasets.load import load_load
+from kernelhood.datasets.sarcos import load_sarcos
+from kernelhood.datasets.spam import load_spam
+from kernelhood.datasets.synthetic import make_multitask
+
+__all__ = [
+    "DataFileError",
+    "FetchError",
+    "check",
+    "fetch",
+    "get_data_home",
+    "load_digits_tasks",
+    "load_landmine",
+    "load_letter",
+    "load_load",
+    "load_sarcos",
+    "load_spam",
+    "make_multitask",
+]
