@@ -9,4 +9,5 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]

@@ -33,7 +33,7 @@ def plot_weights(
     shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
     colours = _colours(len(kernel_names))
     left = np.zeros(len(task_names))
-    for number in np.flatnonzero(shares.max(axis=0) > 0):
+    for number in np.flatnonzero(shares.max(axis=0) > 0).tolist():
         share = shares[:, number]
         ax.barh(
             range(len(share)), share, left=left, color=colours[number], label=kernel_names[number]

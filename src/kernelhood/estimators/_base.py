@@ -92,11 +92,11 @@ class TaskSolution:
     traces: Array
 
 
-class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):  # type: ignore[misc]
+class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
     """Base of all estimators."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        "kernels": ["no_validation"],
+    _parameter_constraints: dict[str, Any] = {
+        "kernels": "no_validation",
         "C": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -325,7 +325,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):  # type: ignor
         predicted = self.predict(X, task=task)
         if predicted.ndim == 2:
             tasks = split_by_column(self._check_targets(y))
-            predictions = [predicted[one.rows, one.name] for one in tasks]
+            predictions = [predicted[one.rows, column] for column, one in enumerate(tasks)]
         else:
             labels = self._read_points(X, task, reset=False)[1]
             y = column_or_1d(y)

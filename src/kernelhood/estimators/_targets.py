@@ -19,10 +19,10 @@ from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
 from kernelhood.tasks import TaskRows, missing
 
 
-class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):  # type: ignore[misc]
+class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     """The classifier's part of the pipeline: two classes per task, the hinge loss."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         **MultiTaskKernelModel._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
@@ -105,10 +105,10 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):  # type: ignor
         return tags
 
 
-class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):  # type: ignore[misc]
+class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
     """The regressor's part of the pipeline: numbers, the epsilon-insensitive loss."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         **MultiTaskKernelModel._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }

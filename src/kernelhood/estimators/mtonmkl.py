@@ -19,7 +19,7 @@ from kernelhood.solvers.neighborhood import identity_projection, neighborhood_we
 class _NeighborhoodStep:
     """The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         "eta": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="neither")],
         "formulation": [StrOptions(set(FORMULATIONS))],
@@ -37,7 +37,7 @@ class _NeighborhoodStep:
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         terms = coefficients(self.formulation, self.eta, self.beta)
         penalty = weight_penalty(terms, G, d, float(problem.sample_weight.sum()))
-        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if terms.fixed_trace:
             found = solve_concave(Ks, problem.terms, penalty, G, -terms.f, **limits)
         else:
@@ -132,7 +132,7 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
     (True, True)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         **MultiTaskClassifier._parameter_constraints,
         **_NeighborhoodStep._parameter_constraints,
     }
@@ -247,7 +247,7 @@ class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
     ((50, 2), [0, 1])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         **MultiTaskRegressor._parameter_constraints,
         **_NeighborhoodStep._parameter_constraints,
     }

@@ -175,7 +175,9 @@ def _resolve(kernel: Kernel, numbers: dict[str, int]) -> Kernel:
     missing = [c for c in kernel.columns if isinstance(c, str) and c not in numbers]
     if missing:
         raise ValueError(f"columns {missing} are not among the features {list(numbers)}.")
-    return kernel.with_columns([numbers[c] if isinstance(c, str) else c for c in kernel.columns])
+    return kernel.with_columns(
+        tuple(numbers[c] if isinstance(c, str) else c for c in kernel.columns)
+    )
 
 
 def _fill_group(members: list[tuple[int, Kernel]], products: Products, out: Array) -> None:

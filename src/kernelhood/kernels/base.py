@@ -7,7 +7,7 @@ by `from_products`, so that a bank can share the products among all of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -53,7 +53,7 @@ class Kernel(ABC):
         rows = (self(X[i : i + 1]) for i in range(X.shape[0]))
         return np.array([float(value[0, 0]) for value in rows])
 
-    def with_columns(self, columns: Sequence[int] | None) -> Self:
+    def with_columns(self, columns: Columns) -> Self:
         """Return the same kernel on other columns."""
         return replace(self, columns=columns)
 

@@ -1,157 +1,156 @@
 """A primal-dual interior-point method for the SVM dual: about twenty Cholesky factorisations.
 
 Its cost does not depend on how ill-conditioned the kernel matrix is or how large C is, which is
-where pair steps stall. The dual vector is split into its two sides, v = x[0] - x[1] with
-0 <= x <= cap; s = cap - x are the slacks, z and w the multipliers of x >= 0 and s >= 0. A side
-with cap 0 is closed: its entries stay 0 and take no part.
+where pair steps stall. The dual vector is split into its open sides, v_i = sum over the sides k of
+sample i of sign_k x_k, with 0 <= x <= cap: one side a sample for the hinge loss, two for the
+epsilon-insensitive one.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
-from kernelhood._compiled import compiled
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.svm_value import svm_gap
-from kernelhood.solvers.triangular import cholesky_solve
 
 _NEARLY_ALL = 0.99
+_DIVERGED = 100.0
 
 
-class _Point(NamedTuple):
-    """A point of the central path, or a direction; arrays of shape (2, n_samples)."""
+@dataclass(frozen=True)
+class _Sides:
+    """The open sides of the box: sample, sign, width and slope of each."""
+
+    sample: Indices
+    sign: Array
+    cap: Array
+    slope: Array
+    n_samples: int
+
+    @classmethod
+    def of(cls, terms: DualTerms) -> _Sides:
+        n = len(terms.target)
+        sample = np.concatenate([np.arange(n), np.arange(n)])
+        sign = np.repeat([1.0, -1.0], n)
+        cap = np.concatenate([terms.upper, -terms.lower])
+        slope = terms.epsilon - sign * terms.target[sample]
+        opened = cap > 0.0
+        return cls(sample[opened], sign[opened], cap[opened], slope[opened], n)
+
+    def add_up(self, values: Array) -> Array:
+        """Return the sum over each sample's sides."""
+        return np.asarray(np.bincount(self.sample, values, self.n_samples), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A point inside the box, or a direction.
+
+    x and s are the distances from the two bounds, z and w their multipliers.
+    """
 
     x: Array
     s: Array
     z: Array
     w: Array
+    intercept: float
+
+    def moved(self, step: _Point, length: float) -> _Point:
+        return _Point(
+            self.x + length * step.x,
+            self.s + length * step.s,
+            self.z + length * step.z,
+            self.w + length * step.w,
+            self.intercept + length * step.intercept,
+        )
+
+    def complementarity(self) -> float:
+        return float(self.x @ self.z + self.s @ self.w)
+
+    def longest(self, step: _Point) -> float:
+        """Return the largest length in (0, 1] that keeps every entry positive."""
+        pairs = ((self.x, step.x), (self.s, step.s), (self.z, step.z), (self.w, step.w))
+        worst = max(float(np.max(-change / value)) for value, change in pairs)
+        return min(1.0, _NEARLY_ALL / worst) if worst > 0.0 else 1.0
 
 
-@compiled
-def _start(cap: Array, K: Array) -> _Point:
-    """Return a point inside the box at which Kv is of order one, with unit multipliers."""
-    x = np.minimum(0.5 * cap, cap.shape[1] / max(np.trace(K), 1e-300))
-    z = np.where(cap > 0.0, 1.0, 0.0)
-    return _Point(x, cap - x, z, z.copy())
-
-
-@compiled
-def _bends(point: _Point) -> Array:
-    """Return ``z/x + w/s``, the curvature of the barrier; infinite on closed sides."""
-    bends = np.full(point.x.shape, np.inf)
-    for side in range(2):
-        for i in range(bends.shape[1]):
-            if point.x[side, i] > 0.0:
-                bends[side, i] = (
-                    point.z[side, i] / point.x[side, i] + point.w[side, i] / point.s[side, i]
-                )
-    return bends
-
-
-@compiled
 def _direction(
-    L: Array, point: _Point, bends: Array, residual: Array, rz: Array, rw: Array
-) -> tuple[_Point, float]:
-    """Solve the linearised optimality conditions for the step and the change of the intercept.
+    factor: tuple[Array, bool],
+    sides: _Sides,
+    point: _Point,
+    residual: Array,
+    rz: Array,
+    rw: Array,
+) -> _Point:
+    """Solve the linearised optimality conditions.
 
     Parameters
     ----------
-    L : ndarray of shape (n_samples, n_samples)
-        Cholesky factor of ``K + diag(1 / sum over sides of 1 / bends)``.
-    point, bends
-        Where we are, and the curvature of its barrier.
-    residual, rz, rw : ndarray of shape (2, n_samples)
+    factor : tuple
+        Cholesky factor of ``K + diag(1 / weight)``, weight the sum over sides of 1 / bends.
+    sides, point
+        The box and where we are in it.
+    residual, rz, rw : ndarray of shape (n_sides,)
         What is missing in stationarity, ``x z`` and ``s w``.
     """
-    n = L.shape[0]
-    pull, total, weight, v_sum = np.zeros((2, n)), np.zeros(n), np.zeros(n), 0.0
-    for side in range(2):
-        sign = 1.0 - 2.0 * side
-        for i in range(n):
-            if point.x[side, i] > 0.0:
-                pull[side, i] = (
-                    rz[side, i] / point.x[side, i]
-                    - rw[side, i] / point.s[side, i]
-                    - residual[side, i]
-                )
-                total[i] += sign * pull[side, i] / bends[side, i]
-                weight[i] += 1.0 / bends[side, i]
-                v_sum += sign * point.x[side, i]
-    first, ones = cholesky_solve(L, total / weight), cholesky_solve(L, np.ones(n))
-    change = (first.sum() + v_sum) / ones.sum()
-    force = (total - first + change * ones) / weight
-    step = _Point(np.zeros((2, n)), np.zeros((2, n)), np.zeros((2, n)), np.zeros((2, n)))
-    for side in range(2):
-        sign = 1.0 - 2.0 * side
-        for i in range(n):
-            if point.x[side, i] > 0.0:
-                dx = (pull[side, i] - sign * force[i]) / bends[side, i]
-                step.x[side, i] = dx
-                step.s[side, i] = -dx
-                step.z[side, i] = (rz[side, i] - point.z[side, i] * dx) / point.x[side, i]
-                step.w[side, i] = (rw[side, i] + point.w[side, i] * dx) / point.s[side, i]
-    return step, change
-
-
-@compiled
-def _length(point: _Point, step: _Point) -> float:
-    """Return the largest step in (0, 1] that keeps every open entry positive."""
-    longest = 1.0
-    for values, change in zip(point, step):  # noqa: B905 - compiled zip takes no keyword
-        for side in range(2):
-            for i in range(values.shape[1]):
-                if change[side, i] < 0.0:
-                    longest = min(longest, -_NEARLY_ALL * values[side, i] / change[side, i])
-    return longest
-
-
-@compiled
-def _complementarity(point: _Point, step: _Point, length: float) -> float:
-    """Return ``x'z + s'w`` at ``point + length * step``."""
-    return np.sum((point.x + length * step.x) * (point.z + length * step.z)) + np.sum(
-        (point.s + length * step.s) * (point.w + length * step.w)
+    bends = point.z / point.x + point.w / point.s
+    pull = rz / point.x - rw / point.s - residual
+    total = sides.add_up(sides.sign * pull / bends)
+    weight = sides.add_up(1.0 / bends)
+    both = cho_solve(factor, np.column_stack([total / weight, np.ones_like(total)]))
+    excess = float(sides.sign @ point.x)
+    intercept = (both[:, 0].sum() + excess) / both[:, 1].sum()
+    force = (total - both[:, 0] + intercept * both[:, 1]) / weight
+    dx = (pull - sides.sign * force[sides.sample]) / bends
+    return _Point(
+        dx, -dx, (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s, float(intercept)
     )
 
 
-@compiled
-def _snapped(point: _Point, cap: Array, small: float) -> Array:
+def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> _Point:
+    """Return Mehrotra's step: a predictor, then a corrector from the same factorisation."""
+    force = K @ v + point.intercept
+    residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
+    A = K.copy()
+    weight = sides.add_up(1.0 / (point.z / point.x + point.w / point.s))
+    A.flat[:: len(A) + 1] += jitter + 1.0 / weight
+    factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    xz, sw = point.x * point.z, point.s * point.w
+    ahead = _direction(factor, sides, point, residual, -xz, -sw)
+    now = point.complementarity()
+    left = point.moved(ahead, point.longest(ahead)).complementarity() / now
+    centre = left**3 * now / (2 * len(sides.cap))
+    rz, rw = centre - xz - ahead.x * ahead.z, centre - sw - ahead.s * ahead.w
+    return _direction(factor, sides, point, residual, rz, rw)
+
+
+def _rounded(sides: _Sides, point: _Point, small: float) -> Array:
     """Return the dual vector with entries closer than `small` to a bound put there, sum zero."""
-    n = cap.shape[1]
-    v, room = np.zeros(n), np.zeros(n)
-    for side in range(2):
-        sign = 1.0 - 2.0 * side
-        for i in range(n):
-            x = point.x[side, i]
-            if point.s[side, i] < small and point.w[side, i] > point.s[side, i]:
-                x = cap[side, i]
-            elif x < small and point.z[side, i] > x:
-                x = 0.0
-            else:
-                room[i] += min(x, cap[side, i] - x)
-            v[i] += sign * x
+    full = (point.s < small) & (point.w > point.s)
+    empty = (point.x < small) & (point.z > point.x) & ~full
+    x = np.where(full, sides.cap, np.where(empty, 0.0, point.x))
+    v = sides.add_up(sides.sign * x)
+    room = sides.add_up(np.where(full | empty, 0.0, np.minimum(point.x, point.s)))
     if room.sum() > 0.0:
-        v -= min(1.0, max(-1.0, v.sum() / room.sum())) * room
+        v -= np.clip(v.sum() / room.sum(), -1.0, 1.0) * room
     return v
 
 
-@compiled
-def _finish(K: Array, terms: DualTerms, point: _Point, cap: Array, gap_tol: float) -> Array:
+def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float) -> Array:
     """Return the sparsest of a few roundings of the point that keeps the gap."""
-    largest = np.max(point.x)
+    largest = float(np.max(point.x))
     for exponent in range(5, 13):
-        v = _snapped(point, cap, largest * 10.0**-exponent)
+        v = _rounded(sides, point, largest * 10.0**-exponent)
         if svm_gap(v, K @ v, terms) <= gap_tol:
             return v
-    return _snapped(point, cap, 0.0)
+    return _rounded(sides, point, 0.0)
 
 
-@compiled
-def solve_interior_point(
-    K: Array, terms: DualTerms, gap_tol: float, max_iter: int
-) -> tuple[Array, int]:
+def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: int = 60) -> Array:
     """Solve the SVM dual by Mehrotra's predictor-corrector method.
 
     Parameters
@@ -168,49 +167,25 @@ def solve_interior_point(
     Returns
     -------
     v : ndarray of shape (n_samples,)
-        Feasible dual vector.
-    n_iter : int
-        Factorisations done.
+        Feasible dual vector, the best one found where rounding ends the progress first.
     """
-    n = K.shape[0]
-    cap, slope = np.empty((2, n)), np.empty((2, n))
-    cap[0], cap[1] = terms.upper, -terms.lower
-    slope[0], slope[1] = terms.epsilon - terms.target, terms.epsilon + terms.target
-    n_open = 2.0 * np.sum(cap > 0.0)
-    jitter = 1e-15 * np.trace(K)
-    point, intercept = _start(cap, K), 0.0
-    v = point.x[0] - point.x[1]
+    sides = _Sides.of(terms)
+    trace = float(np.trace(K))
+    x = np.minimum(0.5 * sides.cap, len(K) / max(trace, 1e-300))
+    ones = np.ones_like(x)
+    point = _Point(x, sides.cap - x, ones, ones, 0.0)
+    v = sides.add_up(sides.sign * x)
     best, best_point = np.inf, point
-    iteration = 0
-    for iteration in range(1, max_iter + 1):
-        force = K @ v + intercept
-        residual = slope - point.z + point.w
-        residual[0] += force
-        residual[1] -= force
-        bends = _bends(point)
-        A = K.copy()
-        for i in range(n):
-            A[i, i] += jitter + 1.0 / (1.0 / bends[0, i] + 1.0 / bends[1, i])
-        L = np.linalg.cholesky(A)
-        xz, sw = point.x * point.z, point.s * point.w
-        step, change = _direction(L, point, bends, residual, -xz, -sw)
-        length = _length(point, step)
-        now = xz.sum() + sw.sum()
-        ahead = _complementarity(point, step, length)
-        centre = (ahead / now) ** 3 * now / n_open
-        rz, rw = centre - xz - step.x * step.z, centre - sw - step.s * step.w
-        step, change = _direction(L, point, bends, residual, rz, rw)
-        length = _length(point, step)
-        for values, moves in zip(point, step):  # noqa: B905
-            values += length * moves
-        intercept += length * change
-        v = point.x[0] - point.x[1]
+    for _ in range(max_iter):
+        try:
+            step = _newton_step(K, sides, point, v, 1e-15 * trace)
+        except np.linalg.LinAlgError:
+            break
+        point = point.moved(step, point.longest(step))
+        v = sides.add_up(sides.sign * point.x)
         gap = svm_gap(v, K @ v, terms)
-        if gap < best and abs(v.sum()) <= 1e-9 * np.sum(np.abs(v)):
-            best = gap
-            best_point = _Point(point.x.copy(), point.s.copy(), point.z.copy(), point.w.copy())
-        elif gap > 100.0 * best:
+        if gap < best and abs(v.sum()) <= 1e-9 * np.abs(v).sum():
+            best, best_point = gap, point
+        if best <= 0.5 * gap_tol or gap > _DIVERGED * best:
             break
-        if best <= 0.5 * gap_tol:
-            break
-    return _finish(K, terms, best_point, cap, max(gap_tol, 2.0 * best)), iteration
+    return _finish(K, terms, sides, best_point, max(gap_tol, 2.0 * best))

@@ -101,7 +101,6 @@ def kernel_products(Ks: Array, v: Array) -> Array:
     return products
 
 
-@compiled
 def _evaluate(
     Ks: Array,
     K: Array,
@@ -125,7 +124,6 @@ def _evaluate(
     return _Point(weights, v, products, curvatures, intercept, svm_value, objective, gain)
 
 
-@compiled
 def _propose(
     Ks: Array,
     terms: DualTerms,
@@ -151,18 +149,15 @@ def _propose(
     return weights, here.v * min(1.0, factor ** (-0.5 * power)), np.log(factor)
 
 
-@compiled
 def _relative_gap(point: _Point, dual: float) -> float:
     """Return the duality gap relative to the objective, or to the SVM's part where that is more."""
     return (point.objective - dual) / max(_scale(point), 1e-12)
 
 
-@compiled
 def _scale(point: _Point) -> float:
     return max(abs(point.objective), point.svm_value)
 
 
-@compiled
 def _after_failure(
     penalty: Penalty, here: _Point, trial: _Point, ray: float, noise: float
 ) -> tuple[int, float]:
@@ -182,8 +177,7 @@ def _after_failure(
     return _CLOSER, line_minimum(here.objective, slope, trial.objective, next_slope)
 
 
-@compiled
-def solve_in_units(
+def _solve_scaled(
     Ks: Array,
     terms: DualTerms,
     penalty: Penalty,
@@ -239,7 +233,6 @@ def solve_in_units(
     )
 
 
-@compiled
 def _cleaned(weights: Array) -> Array:
     """Return the weights with what is only rounding put to zero."""
     return np.where(weights < 1e-12 * weights.sum(), 0.0, weights)
@@ -292,7 +285,7 @@ def solve_mkl(
     )
     start = _start(price, len(Ks)) if weights is None else weights * (unit.box / unit.target)
     first = np.zeros(Ks.shape[1]) if v is None else v / unit.box
-    found = solve_in_units(Ks, scaled, price, start, first, tol, max_iter)
+    found = _solve_scaled(Ks, scaled, price, start, first, tol, max_iter)
     trace = found.trace.copy()
     trace[:, 0] *= unit.box * unit.target
     return Solution(

@@ -5,34 +5,61 @@ from __future__ import annotations
 import numpy as np
 
 from kernelhood._compiled import compiled
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Flags
 
 _RIDGE = 1e-13
+_LEVEL = 1e-12
 
 
 @compiled
-def _minimise_on_face(Q: Array, c: Array, row: Array, x: Array, free: Array) -> tuple[Array, float]:
-    """Minimise over the free entries, keeping ``row'x``; return the point and the multiplier."""
-    index = np.flatnonzero(free)
-    k = index.shape[0]
-    kkt, rhs = np.zeros((k + 1, k + 1)), np.zeros(k + 1)
-    ridge = _RIDGE * np.trace(Q) + 1e-300
+def _eliminate(A: Array, b: Array) -> Array:
+    """Solve a small system by elimination with pivots; both arguments are overwritten."""
+    n = b.shape[0]
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        for j in range(n):
+            A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+        b[k], b[pivot] = b[pivot], b[k]
+        for i in range(k + 1, n):
+            ratio = A[i, k] / A[k, k]
+            for j in range(k, n):
+                A[i, j] -= ratio * A[k, j]
+            b[i] -= ratio * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= A[k, j] * b[j]
+        b[k] /= A[k, k]
+    return b
+
+
+@compiled
+def _minimise_on_face(
+    Q: Array, c: Array, row: Array, x: Array, free: Flags, ridge: float
+) -> tuple[Array, float]:
+    """Minimise over the free entries, keeping ``row'x``; return the point and the multiplier.
+
+    Entries that are not free are held by a row of the identity.
+    """
+    n = x.shape[0]
+    kkt, rhs = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
     bound = False
-    for a in range(k):
-        for b in range(k):
-            kkt[a, b] = Q[index[a], index[b]]
-        kkt[a, a] += ridge
-        rhs[a] = ridge * x[index[a]] - c[index[a]]
-        kkt[a, k] = kkt[k, a] = row[index[a]]
-        rhs[k] += row[index[a]] * x[index[a]]
-        bound = bound or row[index[a]] > 0.0
+    for a in range(n):
+        kkt[a, a] = 1.0
+        if free[a]:
+            for b in range(n):
+                kkt[a, b] = Q[a, b] if free[b] else 0.0
+            kkt[a, a] += ridge
+            rhs[a] = ridge * x[a] - c[a]
+            kkt[a, n] = kkt[n, a] = row[a]
+            rhs[n] += row[a] * x[a]
+            bound = bound or row[a] > 0.0
     if not bound:
-        kkt[k, k] = 1.0
-    solution = np.linalg.solve(kkt, rhs)
-    y = np.zeros(x.shape[0])
-    for a in range(k):
-        y[index[a]] = solution[a]
-    return y, solution[k]
+        kkt[n, n] = 1.0
+    solution = _eliminate(kkt, rhs)
+    return solution[:n], float(solution[n])
 
 
 @compiled
@@ -58,22 +85,28 @@ def solve_nonneg_qp(Q: Array, c: Array, row: Array, x: Array) -> Array:
     n = x.shape[0]
     x = x.copy()
     free = x > 0.0
-    level = 1e-12 * (np.max(np.abs(c)) + np.max(np.abs(Q @ x)))
+    ridge = 1e-300
+    for i in range(n):
+        ridge += _RIDGE * Q[i, i]
+    level = _LEVEL * np.max(np.abs(c))
     for _ in range(20 * n):
-        y, multiplier = _minimise_on_face(Q, c, row, x, free)
+        y, multiplier = _minimise_on_face(Q, c, row, x, free, ridge)
         step, blocked = 1.0, -1
         for i in range(n):
             if free[i] and y[i] <= 0.0 and x[i] <= step * (x[i] - y[i]):
                 step, blocked = x[i] / (x[i] - y[i]) if x[i] > y[i] else 0.0, i
-        x += step * (y - x)
+        for i in range(n):
+            x[i] += step * (y[i] - x[i])
         if blocked >= 0:
             free[blocked], x[blocked] = False, 0.0
             continue
-        slope = Q @ x + c + multiplier * row
         entering, steepest = -1, -level
         for i in range(n):
-            if not free[i] and slope[i] < steepest:
-                entering, steepest = i, slope[i]
+            slope = c[i] + multiplier * row[i]
+            for j in range(n):
+                slope += Q[i, j] * x[j]
+            if not free[i] and slope < steepest:
+                entering, steepest = i, slope
         if entering < 0:
             break
         free[entering] = True

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernelhood._compiled import compiled
 from kernelhood._typing import Array
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 
@@ -40,30 +39,23 @@ class Penalty(NamedTuple):
     budget: float
 
 
-@compiled
 def penalty_value(penalty: Penalty, weights: Array) -> float:
     """Return ``linear'weights + 1/2 weights' quadratic weights``."""
     half = 0.5 * np.dot(weights, penalty.quadratic @ weights)
     return float(np.dot(penalty.linear, weights) + half)
 
 
-@compiled
 def penalty_slope(penalty: Penalty, weights: Array) -> Array:
     """Return the gradient of the penalty."""
     return penalty.linear + penalty.quadratic @ weights
 
 
-@compiled
 def _feasible_scale(penalty: Penalty, curvatures: Array) -> float:
     """Return the largest s <= 1 with ``s^2 curvatures <= linear``."""
-    scale = 1.0
-    for m in range(curvatures.shape[0]):
-        if curvatures[m] > penalty.linear[m]:
-            scale = min(scale, np.sqrt(max(penalty.linear[m], 0.0) / curvatures[m]))
-    return scale
+    ratios = np.maximum(penalty.linear, 0.0) / np.maximum(curvatures, 1e-300)
+    return float(np.sqrt(min(1.0, np.min(ratios))))
 
 
-@compiled
 def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
     """Return a lower bound of the optimal value from one dual vector.
 
@@ -89,7 +81,7 @@ def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
     if flat and not np.any(penalty.row):
         return _feasible_scale(penalty, curvatures) * gain
     if flat and np.all(penalty.row > 0.0):
-        return gain - penalty.budget * np.max(surplus / penalty.row)
+        return float(gain - penalty.budget * np.max(surplus / penalty.row))
     start = np.zeros(n_kernels)
     if np.any(penalty.row):
         priciest = np.argmax(penalty.row)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from kernelhood._compiled import compiled
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.interior_point import solve_interior_point
@@ -12,10 +9,9 @@ from kernelhood.solvers.smo import smo
 from kernelhood.solvers.svm_value import svm_gap
 
 _PAIR_STEPS_PER_SAMPLE = 50
-_MAX_FACTORISATIONS = 60
+_FIRST_VIOLATION = 0.1
 
 
-@compiled
 def solve_svm_dual(K: Array, terms: DualTerms, v: Array, gap_tol: float) -> tuple[Array, Array]:
     """Maximise ``target'v - epsilon |v|_1 - 1/2 v'Kv`` over the box with ``1'v = 0``.
 
@@ -35,18 +31,16 @@ def solve_svm_dual(K: Array, terms: DualTerms, v: Array, gap_tol: float) -> tupl
     v, Kv : ndarray of shape (n_samples,)
         The solution and its product with K.
     """
-    n = v.shape[0]
     v = v.copy()
     Kv = K @ v
-    tol, budget = 0.1, _PAIR_STEPS_PER_SAMPLE * n
+    violation, budget = _FIRST_VIOLATION, _PAIR_STEPS_PER_SAMPLE * len(v)
+    gap = svm_gap(v, Kv, terms)
     while budget > 0:
-        budget -= 1 + smo(K, terms, v, Kv, tol, budget)[1]
+        budget -= 1 + smo(K, terms, v, Kv, violation, budget)[1]
         gap = svm_gap(v, Kv, terms)
         if gap <= gap_tol:
             return v, Kv
-        tol *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
-    other = solve_interior_point(K, terms, gap_tol, _MAX_FACTORISATIONS)[0]
+        violation *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+    other = solve_interior_point(K, terms, gap_tol)
     K_other = K @ other
-    if svm_gap(other, K_other, terms) < svm_gap(v, Kv, terms):
-        return other, K_other
-    return v, Kv
+    return (other, K_other) if svm_gap(other, K_other, terms) < gap else (v, Kv)

@@ -9,39 +9,32 @@ from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 
 
-@compiled
 def best_intercept(Kv: Array, terms: DualTerms) -> float:
     """Return the intercept b that minimises the total loss of ``Kv + b``.
 
-    The loss is piecewise linear in b: its slope is ``-sum(upper)`` far to the left and grows by
-    ``upper_i`` at ``target_i - epsilon - Kv_i`` and by ``-lower_i`` at ``target_i + epsilon - Kv_i``.
-    Where the slope is zero on an interval, its middle is returned.
+    The loss is piecewise linear in b: its slope is ``-sum(upper)`` far to the left, grows by
+    ``upper_i`` at ``target_i - epsilon - Kv_i`` and by ``-lower_i`` at
+    ``target_i + epsilon - Kv_i``. Where it is zero on an interval, the middle is returned.
+
+    Parameters
+    ----------
+    Kv : ndarray of shape (n_samples,)
+        Function values without intercept.
+    terms : DualTerms
+        The loss.
     """
-    n = Kv.shape[0]
-    kinks = np.empty(2 * n)
-    jumps = np.empty(2 * n)
-    count = 0
-    slope = 0.0
-    for i in range(n):
-        rest = terms.target[i] - Kv[i]
-        slope -= terms.upper[i]
-        if terms.upper[i] > 0.0:
-            kinks[count] = rest - terms.epsilon
-            jumps[count] = terms.upper[i]
-            count += 1
-        if terms.lower[i] < 0.0:
-            kinks[count] = rest + terms.epsilon
-            jumps[count] = -terms.lower[i]
-            count += 1
-    flat = 1e-12 * abs(slope)
-    order = np.argsort(kinks[:count])
-    for rank in range(count):
-        slope += jumps[order[rank]]
-        if slope > flat:
-            return kinks[order[rank]]
-        if slope >= -flat and rank + 1 < count:
-            return 0.5 * (kinks[order[rank]] + kinks[order[rank + 1]])
-    return kinks[order[count - 1]]
+    rest = terms.target - Kv
+    kinks = np.concatenate([rest - terms.epsilon, rest + terms.epsilon])
+    jumps = np.concatenate([terms.upper, -terms.lower])
+    kinks, jumps = kinks[jumps > 0.0], jumps[jumps > 0.0]
+    order = np.argsort(kinks)
+    total = float(np.sum(terms.upper))
+    slopes = np.cumsum(jumps[order]) - total
+    flat = 1e-12 * total
+    first = int(np.argmax(slopes >= -flat))
+    if slopes[first] <= flat and first + 1 < len(order):
+        return float(0.5 * (kinks[order[first]] + kinks[order[first + 1]]))
+    return float(kinks[order[first]])
 
 
 @compiled
@@ -64,8 +57,7 @@ def linear_term(v: Array, terms: DualTerms) -> float:
     return value
 
 
-@compiled
 def svm_gap(v: Array, Kv: Array, terms: DualTerms) -> float:
     """Return the duality gap of a feasible v, with the best intercept for its function."""
     loss = total_loss(Kv, best_intercept(Kv, terms), terms)
-    return np.dot(v, Kv) + loss - linear_term(v, terms)
+    return float(v @ Kv) + loss - linear_term(v, terms)

@@ -9,18 +9,16 @@ first moves along the ray by that law and then takes a Newton step from there.
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
-from kernelhood._compiled import compiled
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.penalty import Penalty, penalty_slope
-from kernelhood.solvers.triangular import cholesky_solve
 
 _LEAST_POWER = 0.7
 
 
-@compiled
 def value_hessian(
     Ks: Array, weights: Array, ridge: float, v: Array, products: Array, terms: DualTerms
 ) -> Array:
@@ -44,36 +42,22 @@ def value_hessian(
     terms : DualTerms
         Box of the dual.
     """
-    n_kernels = weights.shape[0]
     free = np.flatnonzero((v > terms.lower) & (v < terms.upper) & (v != 0.0))
-    n_free = free.shape[0]
-    if n_free < 2:
-        return np.zeros((n_kernels, n_kernels))
-    K = np.zeros((n_free, n_free))
-    for m in range(n_kernels):
-        if weights[m] > 0.0:
-            for a in range(n_free):
-                row = Ks[m, free[a]]
-                for b in range(a + 1):
-                    K[a, b] += weights[m] * row[free[b]]
-    for a in range(n_free):
-        K[a, a] += ridge
-        for b in range(a):
-            K[b, a] = K[a, b]
-    jitter = 1e-14 * np.trace(K)
-    for a in range(n_free):
-        K[a, a] += jitter
-    L = np.linalg.cholesky(K)
-    ones = cholesky_solve(L, np.ones(n_free))
-    U, ZU = np.empty((n_kernels, n_free)), np.empty((n_kernels, n_free))
-    for m in range(n_kernels):
-        U[m] = products[m][free]
-        ZU[m] = cholesky_solve(L, U[m])
-        ZU[m] -= ZU[m].sum() / ones.sum() * ones
-    return U @ ZU.T
+    if len(free) < 2:
+        return np.zeros((len(weights), len(weights)))
+    square = np.ix_(free, free)
+    K = np.zeros((len(free), len(free)))
+    for m in np.flatnonzero(weights):
+        K += weights[m] * Ks[m][square]
+    K.flat[:: len(K) + 1] += ridge + 1e-14 * np.trace(K)
+    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    U = products[:, free].T
+    Z = cho_solve(factor, np.column_stack([U, np.ones(len(free))]), check_finite=False)
+    ZU, Z1 = Z[:, :-1], Z[:, -1]
+    ZU -= np.outer(Z1, ZU.sum(axis=0) / Z1.sum())
+    return np.asarray(U.T @ ZU)
 
 
-@compiled
 def ray_step(
     weights: Array, curvatures: Array, hessian: Array, penalty: Penalty, radius: float
 ) -> tuple[float, float]:
@@ -96,10 +80,9 @@ def ray_step(
             low = middle
         else:
             high = middle
-    return np.exp(0.5 * (low + high)), power
+    return float(np.exp(0.5 * (low + high))), float(power)
 
 
-@compiled
 def newton_weights(
     weights: Array,
     curvatures: Array,
@@ -127,13 +110,11 @@ def newton_weights(
         A weight that matters, so that weights of 0 are not frozen.
     """
     Q = hessian + penalty.quadratic
-    for m in range(weights.shape[0]):
-        Q[m, m] += 2.0 * damping * curvatures[m] / (weights[m] + unit)
+    Q.flat[:: len(Q) + 1] += 2.0 * damping * curvatures / (weights + unit)
     slope = penalty_slope(penalty, weights) - curvatures
     return solve_nonneg_qp(Q, slope - Q @ weights, penalty.row, weights)
 
 
-@compiled
 def line_minimum(value: float, slope: float, next_value: float, next_slope: float) -> float:
     """Return where in [0.05, 0.7] the cubic through both ends of the unit interval is least."""
     bend = slope + next_slope - 3.0 * (next_value - value)
@@ -144,4 +125,4 @@ def line_minimum(value: float, slope: float, next_value: float, next_slope: floa
         width = next_slope - slope + 2.0 * root
         if width > 0.0:
             where = 1.0 - (next_slope + root - bend) / width
-    return min(0.7, max(0.05, where))
+    return float(min(0.7, max(0.05, where)))
