@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernelhood._compiled import compiled
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.combined import CombinedKernel, add_products, combined_kernel
 from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_slope, penalty_value
 from kernelhood.solvers.svm_dual import solve_svm_dual
 from kernelhood.solvers.svm_value import best_intercept, linear_term, total_loss
 from kernelhood.solvers.weight_step import line_minimum, newton_weights, ray_step, value_hessian
 
-_RIDGE = 0.04
+_RIDGE = 0.001
 _FIRST_INNER = 1e-3
 _FIRST_DAMPING = 0.01
 _WIDEST_RAY = 10.0
@@ -73,55 +73,27 @@ class _Point(NamedTuple):
     gain: float
 
 
-@compiled
-def combine(Ks: Array, weights: Array, ridge: float, K: Array) -> None:
-    """Write ``sum_m weights_m K^m + ridge I`` into K, without touching kernels of weight 0."""
-    used = np.flatnonzero(weights)
-    for i in range(K.shape[0]):
-        row = K[i]
-        row[:] = 0.0
-        for m in used:
-            weight, source = weights[m], Ks[m, i]
-            for j in range(row.shape[0]):
-                row[j] += weight * source[j]
-        row[i] += ridge
-
-
-@compiled
-def kernel_products(Ks: Array, v: Array) -> Array:
-    """Return ``K^m v`` for every kernel, reading the support rows only."""
-    products = np.zeros(Ks.shape[:2])
-    support = np.flatnonzero(v)
-    for m in range(Ks.shape[0]):
-        total = products[m]
-        for i in support:
-            coefficient, row = v[i], Ks[m, i]
-            for j in range(row.shape[0]):
-                total[j] += coefficient * row[j]
-    return products
-
-
 def _evaluate(
-    Ks: Array,
-    K: Array,
+    kernel: CombinedKernel,
     terms: DualTerms,
     penalty: Penalty,
-    weights: Array,
     v: Array,
+    products: Array,
     gap_tol: float,
-    ridge: float,
 ) -> _Point:
-    """Solve the SVM for the given weights; K is the room for the combined kernel."""
-    combine(Ks, weights, ridge, K)
-    v, Kv = solve_svm_dual(K, terms, v, gap_tol)
-    Kv -= ridge * v
-    products = kernel_products(Ks, v)
-    curvatures = 0.5 * (products @ v)
+    """Solve the SVM for the kernel's weights, from a start v with its products K^m v."""
+    weights = kernel.weights
+    Kv = weights @ products + kernel.ridge * v
+    solution, Kv = solve_svm_dual(kernel, terms, v, Kv, gap_tol)
+    Kv -= kernel.ridge * solution
+    products = products.copy()
+    add_products(kernel.Ks, solution - v, products)
+    curvatures = 0.5 * (products @ solution)
     intercept = best_intercept(Kv, terms)
-    svm_value = 0.5 * np.dot(v, Kv) + total_loss(Kv, intercept, terms)
+    svm_value = 0.5 * float(solution @ Kv) + total_loss(Kv, intercept, terms)
     objective = svm_value + penalty_value(penalty, weights)
-    gain = linear_term(v, terms)
-    return _Point(weights, v, products, curvatures, intercept, svm_value, objective, gain)
+    gain = linear_term(solution, terms)
+    return _Point(weights, solution, products, curvatures, intercept, svm_value, objective, gain)
 
 
 def _propose(
@@ -132,8 +104,8 @@ def _propose(
     ridge: float,
     damping: float,
     radius: float,
-) -> tuple[Array, Array, float]:
-    """Return the next weights to try, a start for their SVM, and the log of the ray's factor."""
+) -> tuple[Array, float, float]:
+    """Return the next weights to try, a scale for v to start from, and the log of the ray."""
     hessian = value_hessian(Ks, here.weights, ridge, here.v, here.products, terms)
     factor, power = ray_step(here.weights, here.curvatures, hessian, penalty, radius)
     ahead = factor * here.weights
@@ -146,7 +118,7 @@ def _propose(
         damping,
         unit,
     )
-    return weights, here.v * min(1.0, factor ** (-0.5 * power)), np.log(factor)
+    return weights, min(1.0, factor ** (-0.5 * power)), float(np.log(factor))
 
 
 def _relative_gap(point: _Point, dual: float) -> float:
@@ -192,11 +164,14 @@ def _solve_scaled(
     it picks a short one among many dual vectors, without which no bound on the weights of the
     other kernels can be had. Objective and gap are computed without it.
     """
-    n = v.shape[0]
-    K, trace = np.empty((n, n)), np.empty((max_iter, 2))
-    inner, precision, ridge = _FIRST_INNER, 1.0, _RIDGE * tol
-    damping, radius, ray = _FIRST_DAMPING, _WIDEST_RAY, 0.0
-    here = _evaluate(Ks, K, terms, penalty, weights, v, inner * n, ridge)
+    n = len(v)
+    rows, trace = np.empty((n, n)), np.empty((max_iter, 2))
+    inner, precision, ridge = _FIRST_INNER, 1.0, _RIDGE * max(tol, 0.01)
+    damping, radius, ray, shrink = _FIRST_DAMPING, _WIDEST_RAY, 0.0, 1.0
+    products = np.zeros((len(Ks), n))
+    add_products(Ks, v, products)
+    kernel = combined_kernel(Ks, weights, ridge, rows)
+    here = _evaluate(kernel, terms, penalty, v, products, inner * n)
     best, trial, move, fraction = here, here, _NEWTON, 1.0
     dual = dual_bound(penalty, here.gain, here.curvatures)
     trace[0] = here.objective, _relative_gap(here, dual)
@@ -204,22 +179,23 @@ def _solve_scaled(
     while trace[n_solved - 1, 1] > tol and n_solved < max_iter:
         inner = min(inner, 0.03 * max(trace[n_solved - 1, 1], 0.5 * tol) ** 1.5)
         if move == _NEWTON:
-            weights, v, ray = _propose(Ks, terms, penalty, here, ridge, damping, radius)
+            weights, shrink, ray = _propose(Ks, terms, penalty, here, ridge, damping, radius)
         elif move == _CLOSER:
             weights = _cleaned(here.weights + fraction * (trial.weights - here.weights))
         else:
-            weights, v, precision = here.weights, here.v, 0.1 * precision
+            weights, shrink, precision = here.weights, 1.0, 0.1 * precision
         scale = _scale(here)
         size = min(2.0 * size, scale / max(np.dot(here.v, here.v), 1e-300))
-        ridge = precision * _RIDGE * tol * size
+        ridge = precision * _RIDGE * max(trace[n_solved - 1, 1], tol) * size
         gap_tol = precision * inner * scale
-        trial = _evaluate(Ks, K, terms, penalty, weights, v, gap_tol, ridge)
+        kernel = combined_kernel(Ks, weights, ridge, rows)
+        trial = _evaluate(kernel, terms, penalty, shrink * here.v, shrink * here.products, gap_tol)
         dual = max(dual, dual_bound(penalty, trial.gain, trial.curvatures))
         if trial.objective < here.objective or move == _AGAIN:
             here, move = trial, _NEWTON
             damping, radius = 0.1 * damping, min(_WIDEST_RAY, 2.0 * radius)
         else:
-            noise = scale * precision * (inner + _RIDGE * tol)
+            noise = precision * (scale * inner + _RIDGE * max(trace[n_solved - 1, 1], tol) * scale)
             move, fraction = _after_failure(penalty, here, trial, ray, noise)
             damping = max(3.0 * damping, 1e-4)
             if move == _NEWTON:
