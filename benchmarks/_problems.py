@@ -19,9 +19,7 @@ def classification(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         X, y = load_digits(return_X_y=True)
         rows = np.flatnonzero(np.isin(y, [3, 8]))[:n]
         return X[rows] / 16.0, np.where(y[rows] == 8, 1.0, -1.0)
-    X, y = make_classification(
-        n, n_features=20, n_informative=8, flip_y=0.1, random_state=0
-    )
+    X, y = make_classification(n, n_features=20, n_informative=8, flip_y=0.1, random_state=0)
     return X, 2.0 * y - 1.0
 
 
@@ -31,9 +29,7 @@ def regression(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         X, sign = classification(name, n)
         y = X[:, 20:44].sum(axis=1) + sign
     else:
-        X, y = make_regression(
-            n, n_features=20, n_informative=8, noise=10.0, random_state=0
-        )
+        X, y = make_regression(n, n_features=20, n_informative=8, noise=10.0, random_state=0)
         y = y + 0.2 * y.std() * X[:, 0] ** 2
     return X, (y - y.mean()) / y.std()
 
