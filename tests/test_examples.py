@@ -9,13 +9,13 @@ from kernelhood.datasets import load_digits_tasks
 
 pytest.importorskip("matplotlib")
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
 TASKS = ("3/8", "4/9", "1/7", "5/6", "1/8", "2/3", "5/8", "7/9")
 
 
 @pytest.fixture(scope="module")
 def digits():
-    spec = importlib.util.spec_from_file_location("digits_example", EXAMPLES / "digits.py")
+    spec = importlib.util.spec_from_file_location("digits_example", ROOT / "examples" / "digits.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -83,3 +83,39 @@ def test_seed_changes_the_images(digits):
     first, second = (digits.training_rows(data.sample_id, data.y, seed) for seed in (0, 1))
     assert np.any(first != second)
     assert np.all(first == digits.training_rows(data.sample_id, data.y, 0))
+
+
+def run_blocks(page):
+    """Run the Python blocks of a page, one after the other in one namespace."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    names = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_first_example_runs_as_printed(page, capsys):
+    run_blocks(page)
+    accuracy, gap = map(float, capsys.readouterr().out.split())
+    assert accuracy > 0.95
+    assert gap <= 1e-3
+
+
+def test_the_guide_runs_as_printed():
+    pytest.importorskip("pandas")
+    assert run_blocks("docs/guide.md")["search"].best_score_ > 0.9
+
+
+def test_the_statistics_of_the_paper_are_those_stated(capsys):
+    run_blocks("docs/reading_the_paper.md")
+    text = (ROOT / "docs/reading_the_paper.md").read_text(encoding="utf-8")
+    output = capsys.readouterr().out
+    assert "chi2 11.507, p 0.074" in output
+    assert "F 2.489, p 0.051" in output
+    found = re.findall(r"(\S+) +rank (\S+) +z (\S+) +p (\S+) +Holm (\S+)", output)
+    assert len(found) == 6
+    for cells in found:
+        assert f"| {' | '.join(cells)} |" in text
