@@ -46,7 +46,7 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         self.classes_ = first if same else self._task_classes
         terms = []
         for task, classes, weight in zip(tasks, self._task_classes, sample_weights, strict=True):
-            second = task.y == classes[1]
+            second = np.array([label == classes[1] for label in task.y.tolist()])
             price = _class_prices(self.class_weight, classes, second, weight)
             terms.append(hinge(np.where(second, 1.0, -1.0), self.C * weight * price))
         return terms
