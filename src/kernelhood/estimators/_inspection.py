@@ -48,7 +48,8 @@ class KernelInspection:
         task : hashable
             One of ``tasks_``.
         """
-        return self._bank.combine(X, Z, self.weights_[self._task_number(task)])
+        number = self._task_number(task)
+        return self._bank.combine(X, Z, self.weights_[number])
 
     def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the kernel ``sum_m kappa_t^m k_m`` that defines the task's neighborhood.
@@ -60,7 +61,8 @@ class KernelInspection:
         task : hashable
             One of ``tasks_``.
         """
-        return self._bank.combine(X, Z, self.neighborhood_weights_[self._task_number(task)])
+        number = self._task_number(task)
+        return self._bank.combine(X, Z, self.neighborhood_weights_[number])
 
     def alignment(self) -> Array:
         """Return how the tasks' kernels align with the kernels that define neighborhoods.
