@@ -21,6 +21,12 @@ from kernelhood.kernels import (
     Precomputed,
     default_bank,
 )
+from kernelhood.model_selection import (
+    KernelSearchCV,
+    TaskShuffleSplit,
+    TaskStratifiedKFold,
+    paper_grid,
+)
 
 __version__ = version("kernelhood")
 
@@ -29,6 +35,7 @@ __all__ = [
     "Gaussian",
     "Kernel",
     "KernelBank",
+    "KernelSearchCV",
     "Linear",
     "MTONMKLClassifier",
     "MTONMKLRegressor",
@@ -36,8 +43,11 @@ __all__ = [
     "Pairwise",
     "Polynomial",
     "Precomputed",
+    "TaskShuffleSplit",
+    "TaskStratifiedKFold",
     "alignment",
     "bounds",
     "datasets",
     "default_bank",
+    "paper_grid",
 ]

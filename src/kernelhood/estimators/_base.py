@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
@@ -62,6 +62,8 @@ class TaskProblem:
         The loss.
     sample_weight : ndarray of shape (n_samples,)
         How often each sample counts.
+    start : Solution, optional
+        The solution of a similar problem on the same samples.
     """
 
     name: Hashable
@@ -69,6 +71,7 @@ class TaskProblem:
     X: Any
     terms: DualTerms
     sample_weight: Array
+    start: Solution | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         "verbose": ["verbose"],
     }
 
+    _model_parameters: tuple[str, ...] = ("kernels", "C", "class_weight", "epsilon", "tol")
+
     kernels: Any
     C: float
     tol: float
@@ -129,6 +134,16 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
     @abstractmethod
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
         """Return the dual terms of every task, and remember how to decode predictions."""
+
+    _coupled = False
+
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters that give the same predictor and are equal for equal models.
+
+        Raises a ValueError for parameters outside the method's domain.
+        """
+        return {name: params[name] for name in cls._model_parameters if name in params}
 
     def _check_settings(self) -> None:
         """Raise where parameters contradict each other; called before any work."""
@@ -320,11 +335,25 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
             values += K @ self.dual_coef_[number]
         return values
 
+    @staticmethod
+    @abstractmethod
+    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+        """Return the score of one task's predictions."""
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy or R^2 of the predictions, averaged over the tasks that occur.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+        """
+        return self._mean_over_tasks(self.predict(X, task=task), X, y, task, sample_weight)
+
     def _mean_over_tasks(
-        self, metric: Callable[..., float], X: Any, y: Any, task: Any, sample_weight: Any
+        self, predicted: AnyArray, X: Any, y: Any, task: Any, sample_weight: Any
     ) -> float:
-        """Return a metric of the predictions, averaged over the tasks that occur in the data."""
-        predicted = self.predict(X, task=task)
+        """Return the metric of predictions, averaged over the tasks that occur in the data."""
         check_consistent_length(predicted, y)
         if predicted.ndim == 2:
             y = self._check_targets(y)
@@ -346,7 +375,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
             predictions = [predicted[one.rows] for one in tasks]
         shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
         scores = [
-            metric(one.y, guess, sample_weight=shared[one.rows])
+            self._metric(one.y, guess, sample_weight=shared[one.rows])
             for one, guess in zip(tasks, predictions, strict=True)
         ]
         return float(np.mean(scores))
