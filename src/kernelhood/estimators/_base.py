@@ -32,7 +32,7 @@ from kernelhood.estimators._inspection import KernelInspection
 from kernelhood.kernels import KernelBank, default_bank
 from kernelhood.losses import DualTerms
 from kernelhood.parallel import map_in_threads
-from kernelhood.solvers.mkl import Solution
+from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
 from kernelhood.tasks import (
     ONLY_TASK,

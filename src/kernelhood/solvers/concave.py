@@ -14,7 +14,8 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.mkl import Solution, solve_mkl
+from kernelhood.solvers.mkl import solve_mkl
+from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.penalty import Penalty
 
 _FIRST_SHARE = 0.05

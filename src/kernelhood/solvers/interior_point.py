@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.svm_value import svm_gap
+from kernelhood.solvers.svm_value import best_intercept, svm_gap
 
 _NEARLY_ALL = 0.99
 _DIVERGED = 100.0
@@ -143,11 +143,17 @@ def _rounded(sides: _Sides, point: _Point, small: float) -> Array:
 def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float) -> Array:
     """Return the sparsest of a few roundings of the point that keeps the gap."""
     largest = float(np.max(point.x))
-    for exponent in range(5, 13):
-        v = _rounded(sides, point, largest * 10.0**-exponent)
-        if svm_gap(v, K @ v, terms) <= gap_tol:
-            return v
-    return _rounded(sides, point, 0.0)
+    v = point.x
+    for small in [10.0**-exponent for exponent in range(5, 13)] + [0.0]:
+        v = np.clip(_rounded(sides, point, largest * small), terms.lower, terms.upper)
+        if _gap(K, terms, v) <= gap_tol:
+            break
+    return v
+
+
+def _gap(K: Array, terms: DualTerms, v: Array) -> float:
+    Kv = K @ v
+    return svm_gap(v, Kv, best_intercept(Kv, terms), terms)
 
 
 def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: int = 60) -> Array:
@@ -183,7 +189,7 @@ def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: i
             break
         point = point.moved(step, point.longest(step))
         v = sides.add_up(sides.sign * point.x)
-        gap = svm_gap(v, K @ v, terms)
+        gap = _gap(K, terms, v)
         if gap < best and abs(v.sum()) <= 1e-9 * np.abs(v).sum():
             best, best_point = gap, point
         if best <= 0.5 * gap_tol or gap > _DIVERGED * best:

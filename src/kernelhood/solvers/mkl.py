@@ -2,8 +2,7 @@
 
     min over weights >= 0 of   S(sum_m weights_m K^m) + penalty(weights)
 
-The loop alternates an SVM for fixed weights, whose solution also gives the dual bound, with a
-second-order step on the weights. The objective never rises, and the loop ends on the gap alone.
+Here the problem is put into units of order one and given a start; the loop is in `mkl_loop`.
 """
 
 from __future__ import annotations
@@ -12,230 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernelhood._compiled import compiled
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_slope, penalty_value
-from kernelhood.solvers.svm_dual import solve_svm_dual
-from kernelhood.solvers.svm_value import best_intercept, linear_term, total_loss
-from kernelhood.solvers.weight_step import line_minimum, newton_weights, ray_step, value_hessian
-
-_RIDGE = 0.04
-_FIRST_INNER = 1e-3
-_FIRST_DAMPING = 0.01
-_WIDEST_RAY = 10.0
-_SHORT_RAY = 1.0
-_NEWTON, _CLOSER, _AGAIN = 0, 1, 2
-
-
-class Solution(NamedTuple):
-    """The outcome for one task.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_kernels,)
-        Kernel weights; kernels that do not take part have exactly 0.
-    v : ndarray of shape (n_samples,)
-        Signed dual vector.
-    intercept : float
-        Intercept of the decision function.
-    objective : float
-        Value of the primal problem.
-    n_iter : int
-        SVMs that were solved.
-    trace : ndarray of shape (n_iter, 2)
-        Objective and relative duality gap after each of them.
-    """
-
-    weights: Array
-    v: Array
-    intercept: float
-    objective: float
-    n_iter: int
-    trace: Array
-
-    @property
-    def gap(self) -> float:
-        """The relative duality gap that was reached."""
-        return float(self.trace[-1, 1])
-
-
-class _Point(NamedTuple):
-    """The weights, their SVM, and what the next step needs to know of it."""
-
-    weights: Array
-    v: Array
-    products: Array
-    curvatures: Array
-    intercept: float
-    svm_value: float
-    objective: float
-    gain: float
-
-
-@compiled
-def combine(Ks: Array, weights: Array, ridge: float, K: Array) -> None:
-    """Write ``sum_m weights_m K^m + ridge I`` into K, without touching kernels of weight 0."""
-    used = np.flatnonzero(weights)
-    for i in range(K.shape[0]):
-        row = K[i]
-        row[:] = 0.0
-        for m in used:
-            weight, source = weights[m], Ks[m, i]
-            for j in range(row.shape[0]):
-                row[j] += weight * source[j]
-        row[i] += ridge
-
-
-@compiled
-def kernel_products(Ks: Array, v: Array) -> Array:
-    """Return ``K^m v`` for every kernel, reading the support rows only."""
-    products = np.zeros(Ks.shape[:2])
-    support = np.flatnonzero(v)
-    for m in range(Ks.shape[0]):
-        total = products[m]
-        for i in support:
-            coefficient, row = v[i], Ks[m, i]
-            for j in range(row.shape[0]):
-                total[j] += coefficient * row[j]
-    return products
-
-
-def _evaluate(
-    Ks: Array,
-    K: Array,
-    terms: DualTerms,
-    penalty: Penalty,
-    weights: Array,
-    v: Array,
-    gap_tol: float,
-    ridge: float,
-) -> _Point:
-    """Solve the SVM for the given weights; K is the room for the combined kernel."""
-    combine(Ks, weights, ridge, K)
-    v, Kv = solve_svm_dual(K, terms, v, gap_tol)
-    Kv -= ridge * v
-    products = kernel_products(Ks, v)
-    curvatures = 0.5 * (products @ v)
-    intercept = best_intercept(Kv, terms)
-    svm_value = 0.5 * np.dot(v, Kv) + total_loss(Kv, intercept, terms)
-    objective = svm_value + penalty_value(penalty, weights)
-    gain = linear_term(v, terms)
-    return _Point(weights, v, products, curvatures, intercept, svm_value, objective, gain)
-
-
-def _propose(
-    Ks: Array,
-    terms: DualTerms,
-    penalty: Penalty,
-    here: _Point,
-    ridge: float,
-    damping: float,
-    radius: float,
-) -> tuple[Array, Array, float]:
-    """Return the next weights to try, a start for their SVM, and the log of the ray's factor."""
-    hessian = value_hessian(Ks, here.weights, ridge, here.v, here.products, terms)
-    factor, power = ray_step(here.weights, here.curvatures, hessian, penalty, radius)
-    ahead = factor * here.weights
-    unit = max(0.1 * ahead.sum(), 1.0 / max(np.max(np.abs(here.products)), 1e-300))
-    weights = newton_weights(
-        ahead,
-        here.curvatures * factor**-power,
-        hessian * factor ** (-power - 1.0),
-        penalty,
-        damping,
-        unit,
-    )
-    return weights, here.v * min(1.0, factor ** (-0.5 * power)), np.log(factor)
-
-
-def _relative_gap(point: _Point, dual: float) -> float:
-    """Return the duality gap relative to the objective, or to the SVM's part where that is more."""
-    return (point.objective - dual) / max(_scale(point), 1e-12)
-
-
-def _scale(point: _Point) -> float:
-    return max(abs(point.objective), point.svm_value)
-
-
-def _after_failure(
-    penalty: Penalty, here: _Point, trial: _Point, ray: float, noise: float
-) -> tuple[int, float]:
-    """Return what to do when the trial's objective is not lower, and how far to go back.
-
-    By convexity the gradient promises at least what any step along it can gain. Where that is
-    less than the accuracy of the SVMs, they have to be solved better; a ray that was too long is
-    shortened; otherwise the best point between the two is guessed from both slopes.
-    """
-    step = trial.weights - here.weights
-    slope = np.dot(penalty_slope(penalty, here.weights) - here.curvatures, step)
-    if -slope < 3.0 * noise:
-        return _AGAIN, 1.0
-    if abs(ray) > _SHORT_RAY:
-        return _NEWTON, 0.4
-    next_slope = np.dot(penalty_slope(penalty, trial.weights) - trial.curvatures, step)
-    return _CLOSER, line_minimum(here.objective, slope, trial.objective, next_slope)
-
-
-def _solve_scaled(
-    Ks: Array,
-    terms: DualTerms,
-    penalty: Penalty,
-    weights: Array,
-    v: Array,
-    tol: float,
-    max_iter: int,
-) -> Solution:
-    """Solve (P) for terms whose box and target are of order one; see `solve_mkl`.
-
-    The SVMs carry a ridge that costs a small part of `tol`: where the combined kernel is singular
-    it picks a short one among many dual vectors, without which no bound on the weights of the
-    other kernels can be had. Objective and gap are computed without it.
-    """
-    n = v.shape[0]
-    K, trace = np.empty((n, n)), np.empty((max_iter, 2))
-    inner, precision, ridge = _FIRST_INNER, 1.0, _RIDGE * tol
-    damping, radius, ray = _FIRST_DAMPING, _WIDEST_RAY, 0.0
-    here = _evaluate(Ks, K, terms, penalty, weights, v, inner * n, ridge)
-    best, trial, move, fraction = here, here, _NEWTON, 1.0
-    dual = dual_bound(penalty, here.gain, here.curvatures)
-    trace[0] = here.objective, _relative_gap(here, dual)
-    n_solved, size = 1, 1.0
-    while trace[n_solved - 1, 1] > tol and n_solved < max_iter:
-        inner = min(inner, 0.03 * max(trace[n_solved - 1, 1], 0.5 * tol) ** 1.5)
-        if move == _NEWTON:
-            weights, v, ray = _propose(Ks, terms, penalty, here, ridge, damping, radius)
-        elif move == _CLOSER:
-            weights = _cleaned(here.weights + fraction * (trial.weights - here.weights))
-        else:
-            weights, v, precision = here.weights, here.v, 0.1 * precision
-        scale = _scale(here)
-        size = min(2.0 * size, scale / max(np.dot(here.v, here.v), 1e-300))
-        ridge = precision * _RIDGE * tol * size
-        gap_tol = precision * inner * scale
-        trial = _evaluate(Ks, K, terms, penalty, weights, v, gap_tol, ridge)
-        dual = max(dual, dual_bound(penalty, trial.gain, trial.curvatures))
-        if trial.objective < here.objective or move == _AGAIN:
-            here, move = trial, _NEWTON
-            damping, radius = 0.1 * damping, min(_WIDEST_RAY, 2.0 * radius)
-        else:
-            noise = scale * precision * (inner + _RIDGE * tol)
-            move, fraction = _after_failure(penalty, here, trial, ray, noise)
-            damping = max(3.0 * damping, 1e-4)
-            if move == _NEWTON:
-                radius = fraction * abs(ray)
-        if trial.objective < best.objective:
-            best = trial
-        trace[n_solved] = best.objective, _relative_gap(best, dual)
-        n_solved += 1
-    return Solution(
-        best.weights, best.v, best.intercept, best.objective, n_solved, trace[:n_solved]
-    )
-
-
-def _cleaned(weights: Array) -> Array:
-    """Return the weights with what is only rounding put to zero."""
-    return np.where(weights < 1e-12 * weights.sum(), 0.0, weights)
+from kernelhood.solvers.mkl_loop import Solution, minimise
+from kernelhood.solvers.penalty import Penalty
 
 
 def solve_mkl(
@@ -271,47 +50,59 @@ def solve_mkl(
         With the gap that was reached as the last entry of its trace.
     """
     unit = _units(terms)
-    scaled = DualTerms(
-        (terms.target - np.mean(terms.target)) / unit.target,
-        terms.lower / unit.box,
-        terms.upper / unit.box,
-        terms.epsilon / unit.target,
-    )
-    price = Penalty(
-        penalty.linear / unit.box**2,
-        penalty.quadratic * (unit.target / unit.box**3),
-        penalty.row,
-        penalty.budget * unit.box / unit.target,
-    )
-    start = _start(price, len(Ks)) if weights is None else weights * (unit.box / unit.target)
+    price = unit.scaled_penalty(penalty)
+    scaled = unit.scaled_terms(terms)
+    start = _start(price) if weights is None else weights / unit.weight
     first = np.zeros(Ks.shape[1]) if v is None else v / unit.box
-    found = _solve_scaled(Ks, scaled, price, start, first, tol, max_iter)
-    trace = found.trace.copy()
-    trace[:, 0] *= unit.box * unit.target
+    found = minimise(Ks, scaled, price, start, first, tol, max_iter)
+    trace = found.trace * [unit.box * unit.target, 1.0]
     return Solution(
-        found.weights * (unit.target / unit.box),
+        found.weights * unit.weight,
         found.v * unit.box,
-        float(found.intercept * unit.target + np.mean(terms.target)),
+        found.intercept * unit.target + unit.centre,
         float(trace[-1, 0]),
-        int(found.n_iter),
+        found.n_iter,
         trace,
     )
 
 
 class _Units(NamedTuple):
+    """Sizes of the box and the target and the target's mean: the solver sees 1, 1 and 0."""
+
     box: float
     target: float
+    centre: float
+
+    @property
+    def weight(self) -> float:
+        return self.target / self.box
+
+    def scaled_terms(self, terms: DualTerms) -> DualTerms:
+        return DualTerms(
+            (terms.target - self.centre) / self.target,
+            terms.lower / self.box,
+            terms.upper / self.box,
+            terms.epsilon / self.target,
+        )
+
+    def scaled_penalty(self, penalty: Penalty) -> Penalty:
+        return Penalty(
+            penalty.linear / self.box**2,
+            penalty.quadratic * (self.target / self.box**3),
+            penalty.row,
+            penalty.budget / self.weight,
+        )
 
 
 def _units(terms: DualTerms) -> _Units:
-    """Return the sizes of the box and of the target, so that the solver sees both as one."""
     box = float(max(np.max(terms.upper), -np.min(terms.lower)))
     spread = float(np.std(terms.target))
-    return _Units(box, spread if spread > 0.0 else 1.0)
+    return _Units(box, spread if spread > 0.0 else 1.0, float(np.mean(terms.target)))
 
 
-def _start(penalty: Penalty, n_kernels: int) -> Array:
+def _start(penalty: Penalty) -> Array:
     """Return equal weights that keep the budget, or sum to one where there is none."""
+    n_kernels = len(penalty.linear)
     equal = np.full(n_kernels, 1.0 / n_kernels)
     spent = float(penalty.row @ equal)
     return equal * (penalty.budget / spent) if spent > 0.0 else equal

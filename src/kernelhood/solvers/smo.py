@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation on a dense kernel matrix."""
+"""Sequential minimal optimisation on a kernel that gives its rows on demand."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.combined import CombinedKernel, kernel_diagonal, kernel_row
 
 _FLAT = 1e-12
 
@@ -63,8 +64,8 @@ def _partner(
 
 @compiled
 def smo(
-    K: Array, terms: DualTerms, v: Array, Kv: Array, tol: float, max_steps: int
-) -> tuple[float, int]:
+    kernel: CombinedKernel, terms: DualTerms, v: Array, Kv: Array, tol: float, max_steps: int
+) -> tuple[float, float, int]:
     """Improve v by pair steps until the largest KKT violation is at most `tol`.
 
     Pairs are chosen by the second-order rule: the steepest sample to grow, then the partner that
@@ -72,8 +73,8 @@ def smo(
 
     Parameters
     ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Kernel matrix.
+    kernel : CombinedKernel
+        The kernel; rows of the samples that take part are computed.
     terms : DualTerms
         Box and linear term.
     v, Kv : ndarray of shape (n_samples,)
@@ -87,30 +88,33 @@ def smo(
     -------
     violation : float
         The violation reached.
+    intercept : float
+        The middle of the interval that the violation spans.
     n_steps : int
         Pair steps taken.
     """
     n = v.shape[0]
-    grow, shrink, diagonal = np.empty(n), np.empty(n), np.empty(n)
+    grow, shrink, diagonal = np.empty(n), np.empty(n), kernel_diagonal(kernel)
     i, steepest = 0, -np.inf
     for k in range(n):
-        diagonal[k] = K[k, k]
         grow[k], shrink[k] = _slopes(k, v, terms)
         if grow[k] - Kv[k] > steepest:
             i, steepest = k, grow[k] - Kv[k]
     for step in range(max_steps):
-        j, least = _partner(i, steepest, K[i], diagonal, shrink, Kv)
+        row_i = kernel_row(kernel, i)
+        j, least = _partner(i, steepest, row_i, diagonal, shrink, Kv)
         if steepest - least <= tol or j < 0:
-            return steepest - least, step
-        bend = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _FLAT)
+            return steepest - least, 0.5 * (steepest + least), step
+        bend = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], _FLAT)
         move = _pair_step(i, j, (steepest - shrink[j] + Kv[j]) / bend, v, terms)
         grow[i], shrink[i] = _slopes(i, v, terms)
         grow[j], shrink[j] = _slopes(j, v, terms)
-        row_i, row_j = K[i], K[j]
+        row_j = kernel_row(kernel, j)
         i, steepest = 0, -np.inf
         for k in range(n):
             Kv[k] += move * (row_i[k] - row_j[k])
             slope = grow[k] - Kv[k]
             if slope > steepest:
                 i, steepest = k, slope
-    return steepest - _partner(i, steepest, K[i], diagonal, shrink, Kv)[1], max_steps
+    least = _partner(i, steepest, kernel_row(kernel, i), diagonal, shrink, Kv)[1]
+    return steepest - least, 0.5 * (steepest + least), max_steps

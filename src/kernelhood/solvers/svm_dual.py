@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.combined import CombinedKernel, kernel_matrix
 from kernelhood.solvers.interior_point import solve_interior_point
 from kernelhood.solvers.smo import smo
-from kernelhood.solvers.svm_value import svm_gap
+from kernelhood.solvers.svm_value import best_intercept, svm_gap
 
 _PAIR_STEPS_PER_SAMPLE = 50
 _FIRST_VIOLATION = 0.1
 
 
-def solve_svm_dual(K: Array, terms: DualTerms, v: Array, gap_tol: float) -> tuple[Array, Array]:
+def solve_svm_dual(
+    kernel: CombinedKernel, terms: DualTerms, v: Array, Kv: Array, gap_tol: float
+) -> tuple[Array, Array]:
     """Maximise ``target'v - epsilon |v|_1 - 1/2 v'Kv`` over the box with ``1'v = 0``.
 
     Parameters
     ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Kernel matrix.
+    kernel : CombinedKernel
+        The kernel.
     terms : DualTerms
         Box and linear term, in units where both are of order one.
-    v : ndarray of shape (n_samples,)
-        A feasible start, for example the solution for a similar kernel.
+    v, Kv : ndarray of shape (n_samples,)
+        A feasible start, for example the solution for a similar kernel, and its product with
+        the kernel matrix.
     gap_tol : float
         Absolute duality gap to reach.
 
@@ -31,16 +37,18 @@ def solve_svm_dual(K: Array, terms: DualTerms, v: Array, gap_tol: float) -> tupl
     v, Kv : ndarray of shape (n_samples,)
         The solution and its product with K.
     """
-    v = v.copy()
-    Kv = K @ v
+    v, Kv = v.copy(), Kv.copy()
     violation, budget = _FIRST_VIOLATION, _PAIR_STEPS_PER_SAMPLE * len(v)
-    gap = svm_gap(v, Kv, terms)
+    gap = np.inf
     while budget > 0:
-        budget -= 1 + smo(K, terms, v, Kv, violation, budget)[1]
-        gap = svm_gap(v, Kv, terms)
+        _, intercept, n_steps = smo(kernel, terms, v, Kv, violation, budget)
+        gap = svm_gap(v, Kv, intercept, terms)
+        budget -= 1 + n_steps
         if gap <= gap_tol:
             return v, Kv
         violation *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+    K = kernel_matrix(kernel)
     other = solve_interior_point(K, terms, gap_tol)
     K_other = K @ other
-    return (other, K_other) if svm_gap(other, K_other, terms) < gap else (v, Kv)
+    other_gap = svm_gap(other, K_other, best_intercept(K_other, terms), terms)
+    return (other, K_other) if other_gap < gap else (v, Kv)

@@ -57,7 +57,10 @@ def linear_term(v: Array, terms: DualTerms) -> float:
     return value
 
 
-def svm_gap(v: Array, Kv: Array, terms: DualTerms) -> float:
-    """Return the duality gap of a feasible v, with the best intercept for its function."""
-    loss = total_loss(Kv, best_intercept(Kv, terms), terms)
-    return float(v @ Kv) + loss - linear_term(v, terms)
+@compiled
+def svm_gap(v: Array, Kv: Array, intercept: float, terms: DualTerms) -> float:
+    """Return the duality gap between a feasible v and the function ``Kv + intercept``."""
+    squared_norm = 0.0
+    for i in range(v.shape[0]):
+        squared_norm += v[i] * Kv[i]
+    return squared_norm + total_loss(Kv, intercept, terms) - linear_term(v, terms)

@@ -11,12 +11,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from kernelhood._compiled import compiled
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.combined import combined_block
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.penalty import Penalty, penalty_slope
 
 _LEAST_POWER = 0.7
+_LARGEST_GROWTH = 3.0
 
 
 def value_hessian(
@@ -45,10 +48,7 @@ def value_hessian(
     free = np.flatnonzero((v > terms.lower) & (v < terms.upper) & (v != 0.0))
     if len(free) < 2:
         return np.zeros((len(weights), len(weights)))
-    square = np.ix_(free, free)
-    K = np.zeros((len(free), len(free)))
-    for m in np.flatnonzero(weights):
-        K += weights[m] * Ks[m][square]
+    K = combined_block(Ks, weights, free)
     K.flat[:: len(K) + 1] += ridge + 1e-14 * np.trace(K)
     factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     U = products[:, free].T
@@ -73,14 +73,21 @@ def ray_step(
     if np.any(penalty.row) or fall <= 0.0 or price + growth <= 0.0:
         return 1.0, 0.0
     power = min(2.0, np.dot(weights, hessian @ weights) / fall)
+    log_factor = _balance(fall, price, growth, max(power, _LEAST_POWER), radius)
+    return float(np.exp(log_factor)), float(power)
+
+
+@compiled
+def _balance(fall: float, price: float, growth: float, power: float, radius: float) -> float:
+    """Return x in +-radius with ``fall exp(-power x) = price + growth exp(x)``, by bisection."""
     low, high = -radius, radius
     for _ in range(40):
         middle = 0.5 * (low + high)
-        if fall * np.exp(-max(power, _LEAST_POWER) * middle) > price + np.exp(middle) * growth:
+        if fall * np.exp(-power * middle) > price + growth * np.exp(middle):
             low = middle
         else:
             high = middle
-    return float(np.exp(0.5 * (low + high))), float(power)
+    return 0.5 * (low + high)
 
 
 def newton_weights(
@@ -109,10 +116,16 @@ def newton_weights(
     unit : float
         A weight that matters, so that weights of 0 are not frozen.
     """
-    Q = hessian + penalty.quadratic
-    Q.flat[:: len(Q) + 1] += 2.0 * damping * curvatures / (weights + unit)
     slope = penalty_slope(penalty, weights) - curvatures
-    return solve_nonneg_qp(Q, slope - Q @ weights, penalty.row, weights)
+    bends = 2.0 * curvatures / (weights + unit)
+    limit = _LARGEST_GROWTH * (weights.sum() + unit)
+    while True:
+        Q = hessian + penalty.quadratic
+        Q.flat[:: len(Q) + 1] += damping * bends
+        found = solve_nonneg_qp(Q, slope - Q @ weights, penalty.row, weights)
+        if found.sum() <= limit or damping > 1.0 or np.any(penalty.row):
+            return found
+        damping = max(4.0 * damping, 1e-3)
 
 
 def line_minimum(value: float, slope: float, next_value: float, next_slope: float) -> float:

@@ -1,0 +1,211 @@
+"""The loop that solves problem (P): an SVM, its dual bound, a second-order step on the weights.
+
+The objective never rises, and the loop ends on the gap alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelhood._typing import Array
+from kernelhood.losses import DualTerms
+from kernelhood.solvers.combined import CombinedKernel, add_products, combined_kernel
+from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_slope, penalty_value
+from kernelhood.solvers.svm_dual import solve_svm_dual
+from kernelhood.solvers.svm_value import best_intercept, linear_term, total_loss
+from kernelhood.solvers.weight_step import line_minimum, newton_weights, ray_step, value_hessian
+
+_RIDGE = 0.001
+_FIRST_INNER = 1e-3
+_FIRST_DAMPING = 0.01
+_WIDEST_RAY = 10.0
+_SHORT_RAY = 1.0
+_NEWTON, _CLOSER, _AGAIN = 0, 1, 2
+
+
+class Solution(NamedTuple):
+    """The outcome for one task.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        Kernel weights; kernels that do not take part have exactly 0.
+    v : ndarray of shape (n_samples,)
+        Signed dual vector.
+    intercept : float
+        Intercept of the decision function.
+    objective : float
+        Value of the primal problem.
+    n_iter : int
+        SVMs that were solved.
+    trace : ndarray of shape (n_iter, 2)
+        Objective and relative duality gap after each of them.
+    """
+
+    weights: Array
+    v: Array
+    intercept: float
+    objective: float
+    n_iter: int
+    trace: Array
+
+    @property
+    def gap(self) -> float:
+        """The relative duality gap that was reached."""
+        return float(self.trace[-1, 1])
+
+
+class _Point(NamedTuple):
+    """The weights, their SVM, and what the next step needs to know of it."""
+
+    weights: Array
+    v: Array
+    products: Array
+    curvatures: Array
+    intercept: float
+    svm_value: float
+    objective: float
+    gain: float
+
+
+def _evaluate(
+    kernel: CombinedKernel,
+    terms: DualTerms,
+    penalty: Penalty,
+    v: Array,
+    products: Array,
+    gap_tol: float,
+) -> _Point:
+    """Solve the SVM for the kernel's weights, from a start v with its products K^m v."""
+    weights = kernel.weights
+    Kv = weights @ products + kernel.ridge * v
+    solution, Kv = solve_svm_dual(kernel, terms, v, Kv, gap_tol)
+    Kv -= kernel.ridge * solution
+    products = products.copy()
+    add_products(kernel.Ks, solution - v, products)
+    curvatures = 0.5 * (products @ solution)
+    intercept = best_intercept(Kv, terms)
+    svm_value = 0.5 * float(solution @ Kv) + total_loss(Kv, intercept, terms)
+    objective = svm_value + penalty_value(penalty, weights)
+    gain = linear_term(solution, terms)
+    return _Point(weights, solution, products, curvatures, intercept, svm_value, objective, gain)
+
+
+def _propose(
+    Ks: Array,
+    terms: DualTerms,
+    penalty: Penalty,
+    here: _Point,
+    ridge: float,
+    damping: float,
+    radius: float,
+) -> tuple[Array, float, float]:
+    """Return the next weights to try, a scale for v to start from, and the log of the ray."""
+    hessian = value_hessian(Ks, here.weights, ridge, here.v, here.products, terms)
+    factor, power = ray_step(here.weights, here.curvatures, hessian, penalty, radius)
+    ahead = factor * here.weights
+    unit = max(0.1 * ahead.sum(), 1.0 / max(np.max(np.abs(here.products)), 1e-300))
+    weights = newton_weights(
+        ahead,
+        here.curvatures * factor**-power,
+        hessian * factor ** (-power - 1.0),
+        penalty,
+        damping,
+        unit,
+    )
+    return weights, min(1.0, factor ** (-0.5 * power)), float(np.log(factor))
+
+
+def _relative_gap(point: _Point, dual: float) -> float:
+    """Return the duality gap relative to the objective, or to the SVM's part where that is more."""
+    return (point.objective - dual) / max(_scale(point), 1e-12)
+
+
+def _scale(point: _Point) -> float:
+    return max(abs(point.objective), point.svm_value)
+
+
+def _after_failure(
+    penalty: Penalty, here: _Point, trial: _Point, ray: float, noise: float
+) -> tuple[int, float]:
+    """Return what to do when the trial's objective is not lower, and how far to go back.
+
+    By convexity the gradient promises at least what any step along it can gain. Where that is
+    less than the accuracy of the SVMs, they have to be solved better; a ray that was too long is
+    shortened; otherwise the best point between the two is guessed from both slopes.
+    """
+    step = trial.weights - here.weights
+    slope = np.dot(penalty_slope(penalty, here.weights) - here.curvatures, step)
+    if -slope < 3.0 * noise:
+        return _AGAIN, 1.0
+    if abs(ray) > _SHORT_RAY:
+        return _NEWTON, 0.4
+    next_slope = np.dot(penalty_slope(penalty, trial.weights) - trial.curvatures, step)
+    return _CLOSER, line_minimum(here.objective, slope, trial.objective, next_slope)
+
+
+def minimise(
+    Ks: Array,
+    terms: DualTerms,
+    penalty: Penalty,
+    weights: Array,
+    v: Array,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Solve (P) for terms whose box and target are of order one; see `mkl.solve_mkl`.
+
+    The SVMs carry a ridge that costs a small part of `tol`: where the combined kernel is singular
+    it picks a short one among many dual vectors, without which no bound on the weights of the
+    other kernels can be had. Objective and gap are computed without it.
+    """
+    n = len(v)
+    rows, trace = np.empty((n, n)), np.empty((max_iter, 2))
+    inner, precision, ridge = _FIRST_INNER, 1.0, _RIDGE * max(tol, 0.01)
+    damping, radius, ray, shrink = _FIRST_DAMPING, _WIDEST_RAY, 0.0, 1.0
+    products = np.zeros((len(Ks), n))
+    add_products(Ks, v, products)
+    kernel = combined_kernel(Ks, weights, ridge, rows)
+    here = _evaluate(kernel, terms, penalty, v, products, inner * n)
+    best, trial, move, fraction = here, here, _NEWTON, 1.0
+    dual = dual_bound(penalty, here.gain, here.curvatures)
+    trace[0] = here.objective, _relative_gap(here, dual)
+    n_solved, size = 1, 1.0
+    while trace[n_solved - 1, 1] > tol and n_solved < max_iter:
+        inner = min(inner, 0.03 * max(trace[n_solved - 1, 1], 0.5 * tol) ** 1.5)
+        if move == _NEWTON:
+            weights, shrink, ray = _propose(Ks, terms, penalty, here, ridge, damping, radius)
+        elif move == _CLOSER:
+            weights = _cleaned(here.weights + fraction * (trial.weights - here.weights))
+        else:
+            weights, shrink, precision = here.weights, 1.0, 0.1 * precision
+        scale = _scale(here)
+        size = min(2.0 * size, scale / max(np.dot(here.v, here.v), 1e-300))
+        ridge = precision * _RIDGE * max(trace[n_solved - 1, 1], tol) * size
+        gap_tol = precision * inner * scale
+        kernel = combined_kernel(Ks, weights, ridge, rows)
+        trial = _evaluate(kernel, terms, penalty, shrink * here.v, shrink * here.products, gap_tol)
+        dual = max(dual, dual_bound(penalty, trial.gain, trial.curvatures))
+        if trial.objective < here.objective or move == _AGAIN:
+            here, move = trial, _NEWTON
+            damping, radius = 0.1 * damping, min(_WIDEST_RAY, 2.0 * radius)
+        else:
+            noise = precision * (scale * inner + _RIDGE * max(trace[n_solved - 1, 1], tol) * scale)
+            move, fraction = _after_failure(penalty, here, trial, ray, noise)
+            damping = max(3.0 * damping, 1e-4)
+            if move == _NEWTON:
+                radius = fraction * abs(ray)
+        if trial.objective < best.objective:
+            best = trial
+        trace[n_solved] = best.objective, _relative_gap(best, dual)
+        n_solved += 1
+    return Solution(
+        best.weights, best.v, best.intercept, best.objective, n_solved, trace[:n_solved]
+    )
+
+
+def _cleaned(weights: Array) -> Array:
+    """Return the weights with what is only rounding put to zero."""
+    return np.where(weights < 1e-12 * weights.sum(), 0.0, weights)
