@@ -7,14 +7,13 @@ Here the problem is put into units of order one and given a start; the loop is i
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.mkl_loop import Solution, minimise
 from kernelhood.solvers.penalty import Penalty
+from kernelhood.solvers.units import units_of
 
 
 def solve_mkl(
@@ -49,13 +48,13 @@ def solve_mkl(
     Solution
         With the gap that was reached as the last entry of its trace.
     """
-    unit = _units(terms)
+    unit = units_of(terms)
     price = unit.scaled_penalty(penalty)
     scaled = unit.scaled_terms(terms)
     start = _start(price) if weights is None else weights / unit.weight
     first = np.zeros(Ks.shape[1]) if v is None else v / unit.box
     found = minimise(Ks, scaled, price, start, first, tol, max_iter)
-    trace = found.trace * [unit.box * unit.target, 1.0]
+    trace = found.trace * [unit.value, 1.0]
     return Solution(
         found.weights * unit.weight,
         found.v * unit.box,
@@ -64,40 +63,6 @@ def solve_mkl(
         found.n_iter,
         trace,
     )
-
-
-class _Units(NamedTuple):
-    """Sizes of the box and the target and the target's mean: the solver sees 1, 1 and 0."""
-
-    box: float
-    target: float
-    centre: float
-
-    @property
-    def weight(self) -> float:
-        return self.target / self.box
-
-    def scaled_terms(self, terms: DualTerms) -> DualTerms:
-        return DualTerms(
-            (terms.target - self.centre) / self.target,
-            terms.lower / self.box,
-            terms.upper / self.box,
-            terms.epsilon / self.target,
-        )
-
-    def scaled_penalty(self, penalty: Penalty) -> Penalty:
-        return Penalty(
-            penalty.linear / self.box**2,
-            penalty.quadratic * (self.target / self.box**3),
-            penalty.row,
-            penalty.budget / self.weight,
-        )
-
-
-def _units(terms: DualTerms) -> _Units:
-    box = float(max(np.max(terms.upper), -np.min(terms.lower)))
-    spread = float(np.std(terms.target))
-    return _Units(box, spread if spread > 0.0 else 1.0, float(np.mean(terms.target)))
 
 
 def _start(penalty: Penalty) -> Array:
