@@ -8,7 +8,22 @@
 from importlib.metadata import version
 
 from kernelhood import alignment, bounds, datasets
-from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
+from kernelhood.estimators import (
+    AVMTMKLClassifier,
+    AVMTMKLRegressor,
+    ITLClassifier,
+    ITLRegressor,
+    KTAClassifier,
+    KTARegressor,
+    MTMKLClassifier,
+    MTMKLRegressor,
+    MTONMKLClassifier,
+    MTONMKLRegressor,
+    ONJKLClassifier,
+    ONJKLRegressor,
+    RPKLClassifier,
+    RPKLRegressor,
+)
 from kernelhood.kernels import (
     Custom,
     Gaussian,
@@ -25,17 +40,29 @@ from kernelhood.kernels import (
 __version__ = version("kernelhood")
 
 __all__ = [
+    "AVMTMKLClassifier",
+    "AVMTMKLRegressor",
     "Custom",
     "Gaussian",
+    "ITLClassifier",
+    "ITLRegressor",
+    "KTAClassifier",
+    "KTARegressor",
     "Kernel",
     "KernelBank",
     "Linear",
+    "MTMKLClassifier",
+    "MTMKLRegressor",
     "MTONMKLClassifier",
     "MTONMKLRegressor",
     "Normalized",
+    "ONJKLClassifier",
+    "ONJKLRegressor",
     "Pairwise",
     "Polynomial",
     "Precomputed",
+    "RPKLClassifier",
+    "RPKLRegressor",
     "alignment",
     "bounds",
     "datasets",

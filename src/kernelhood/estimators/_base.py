@@ -158,9 +158,9 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         parts = [vars(part).get("_parameter_constraints", {}) for part in reversed(cls.__mro__)]
         cls._parameter_constraints = {name: one for part in parts for name, one in part.items()}
 
-    @abstractmethod
     def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
         """Learn the weights and the SVM of one task."""
+        raise NotImplementedError
 
     @abstractmethod
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
