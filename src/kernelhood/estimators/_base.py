@@ -38,6 +38,7 @@ from kernelhood.tasks import (
     TaskRows,
     check_task,
     known_tasks,
+    missing,
     split_by_column,
     split_by_label,
     take_column,
@@ -240,14 +241,15 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
 
     def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
         """Return the validated features and the task labels, from wherever they were given."""
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if self.task_column is not None:
+        accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
+        if self.task_column is None:
+            points = validate_data(self, X, reset=reset, **accept)
+        else:
             if task is not None:
                 raise ValueError("task and task_column both name the tasks: give only one of them.")
+            validate_data(self, X, reset=reset, skip_check_array=True)
             X, task = take_column(X, self.task_column)
-        points = check_array(
-            X, accept_sparse="csr", dtype=np.float64, estimator=self, input_name="X"
-        )
+            points = check_array(X, estimator=self, input_name="X", **accept)
         return points, None if task is None else check_task(task, points.shape[0])
 
     def _names_without_task(self) -> list[str] | None:
@@ -369,9 +371,19 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
     ) -> float:
         """Return a metric of the predictions, averaged over the tasks that occur in the data."""
         predicted = self.predict(X, task=task)
+        check_consistent_length(predicted, y)
         if predicted.ndim == 2:
-            tasks = split_by_column(self._check_targets(y))
-            predictions = [predicted[one.rows, column] for column, one in enumerate(tasks)]
+            y = self._check_targets(y)
+            if y.shape != predicted.shape:
+                raise ValueError(
+                    f"y must hold one column for each of the {predicted.shape[1]} tasks, as in "
+                    f"fit: got shape {y.shape}."
+                )
+            occurring = np.flatnonzero(~missing(y).all(axis=0))
+            tasks = split_by_column(y[:, occurring])
+            predictions = [
+                predicted[one.rows, column] for column, one in zip(occurring, tasks, strict=True)
+            ]
         else:
             labels = self._read_points(X, task, reset=False)[1]
             y = column_or_1d(y)

@@ -143,11 +143,12 @@ def _rounded(sides: _Sides, point: _Point, small: float) -> Array:
 def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float) -> Array:
     """Return the sparsest of a few roundings of the point that keeps the gap."""
     largest = float(np.max(point.x))
-    for exponent in range(5, 13):
-        v = _rounded(sides, point, largest * 10.0**-exponent)
+    v = point.x
+    for small in [10.0**-exponent for exponent in range(5, 13)] + [0.0]:
+        v = np.clip(_rounded(sides, point, largest * small), terms.lower, terms.upper)
         if _gap(K, terms, v) <= gap_tol:
-            return v
-    return _rounded(sides, point, 0.0)
+            break
+    return v
 
 
 def _gap(K: Array, terms: DualTerms, v: Array) -> float:

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from kernelhood.solvers.concave import solve_concave
+from kernelhood.solvers.mkl import solve_mkl
+from kernelhood.solvers.penalty import Penalty
+from tests.solvers.problems import LOSSES, dual_terms, points, stack
+
+
+def fixed_trace(Ks):
+    d = np.einsum("mii->m", Ks)
+    return Penalty(np.zeros_like(d), np.zeros((len(d), len(d))), d, float(Ks.shape[1]))
+
+
+def gram(Ks):
+    return np.einsum("mij,lij->ml", Ks, Ks)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("reward", [1e-6, 1e-3, 0.1, 100.0])
+def test_the_solution_is_stationary_on_the_simplex(loss, reward):
+    X, sign = points(50)
+    Ks, terms = stack(X), dual_terms(loss, X, sign, 2.0)
+    penalty, G = fixed_trace(Ks), gram(Ks)
+    found = solve_concave(Ks, terms, penalty, G, reward)
+    assert found.gap <= 1e-3
+    assert penalty.row @ found.weights == pytest.approx(50.0)
+    slope = -0.5 * np.einsum("i,mij,j->m", found.v, Ks, found.v) - reward * G @ found.weights
+    descent = slope @ found.weights - np.min(slope / penalty.row) * 50.0
+    assert descent <= 3e-3 * max(abs(found.objective), 1.0)
+
+
+def test_the_objective_falls_at_every_step():
+    X, sign = points(60)
+    Ks, terms = stack(X), dual_terms("epsilon-insensitive", X, sign, 5.0)
+    found = solve_concave(Ks, terms, fixed_trace(Ks), gram(Ks), 0.02, tol=1e-6)
+    assert np.all(np.diff(found.trace[:, 0]) <= 1e-6 * np.abs(found.trace[:-1, 0]))
+    assert found.n_iter > len(found.trace)
+
+
+def test_no_reward_is_plain_mkl_and_a_large_one_concentrates():
+    X, sign = points(50)
+    Ks, terms = stack(X), dual_terms("hinge", X, sign, 2.0)
+    penalty, G = fixed_trace(Ks), gram(Ks)
+    plain = solve_mkl(Ks, terms, penalty)
+    none = solve_concave(Ks, terms, penalty, G, 1e-12)
+    assert none.objective == pytest.approx(plain.objective, rel=2e-3)
+    most = solve_concave(Ks, terms, penalty, G, 1e3)
+    widest = int(np.argmax(np.diag(G)))
+    assert np.flatnonzero(most.weights).tolist() == [widest]
+
+
+def test_a_general_solver_finds_nothing_lower_nearby():
+    X, sign = points(30)
+    Ks, terms = stack(X)[[0, 2, 4]], dual_terms("hinge", X, sign, 2.0)
+    penalty, G, reward = fixed_trace(Ks), gram(Ks), 0.01
+    found = solve_concave(Ks, terms, penalty, G, reward, tol=1e-7)
+
+    def value(two):
+        theta = np.append(two, 1.0 - two.sum())
+        svm = solve_mkl(np.tensordot(theta, Ks, axes=1)[None], terms, _one(30.0), tol=1e-9)
+        return svm.objective - 0.5 * reward * theta @ G @ theta
+
+    assert value(found.weights[:2]) == pytest.approx(found.objective, rel=1e-5)
+    result = minimize(
+        value,
+        found.weights[:2],
+        method="SLSQP",
+        bounds=[(0, 1)] * 2,
+        constraints={"type": "ineq", "fun": lambda two: 1.0 - two.sum()},
+    )
+    assert found.objective <= result.fun + 1e-4 * abs(result.fun)
+
+
+def _one(n):
+    return Penalty(np.zeros(1), np.zeros((1, 1)), np.array([n]), n)

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from sklearn.svm import SVC, SVR
+
+from kernelhood.losses import hinge
+from kernelhood.solvers.combined import combined_kernel
+from kernelhood.solvers.smo import smo
+from tests.solvers.problems import LOSSES, dual_terms, feasible, points, stack
+
+
+def solve(K, terms, tol=1e-8, max_steps=100_000, v=None):
+    v = np.zeros(len(K)) if v is None else v.copy()
+    kernel = combined_kernel(K[None], np.ones(1))
+    Kv = K @ v
+    violation, intercept, n_steps = smo(kernel, terms, v, Kv, tol, max_steps)
+    return v, Kv, violation, intercept, n_steps
+
+
+def violation_of(K, terms, v):
+    """The largest KKT violation, from the definition."""
+    rest = terms.target - K @ v
+    grow = rest - np.where(v >= 0.0, terms.epsilon, -terms.epsilon)
+    shrink = rest - np.where(v > 0.0, terms.epsilon, -terms.epsilon)
+    return np.max(grow[v < terms.upper]) - np.min(shrink[v > terms.lower])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+def test_it_ends_at_a_kkt_point(loss, C):
+    X, sign = points(24)
+    K, terms = stack(X).mean(axis=0), dual_terms(loss, X, sign, C)
+    v, Kv, violation, _, _ = solve(K, terms)
+    assert feasible(v, terms)
+    np.testing.assert_allclose(Kv, K @ v, atol=1e-9)
+    assert violation <= 1e-8
+    assert violation_of(K, terms, v) == pytest.approx(violation, abs=1e-9)
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+def test_hinge_equals_svc(C):
+    X, sign = points(24)
+    K = stack(X).mean(axis=0)
+    _, Kv, _, intercept, _ = solve(K, dual_terms("hinge", X, sign, C))
+    reference = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K, sign)
+    np.testing.assert_allclose(Kv + intercept, reference.decision_function(K), atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+def test_epsilon_insensitive_equals_svr(C):
+    X, sign = points(24)
+    K, terms = stack(X).mean(axis=0), dual_terms("epsilon-insensitive", X, sign, C)
+    _, Kv, _, intercept, _ = solve(K, terms)
+    reference = SVR(C=C, epsilon=0.1, kernel="precomputed", tol=1e-9).fit(K, terms.target)
+    np.testing.assert_allclose(Kv + intercept, reference.predict(K), atol=1e-5)
+
+
+def test_bounds_are_met_exactly():
+    X, sign = points(24)
+    terms = hinge(sign, np.linspace(0.1, 0.7, 24))
+    v = solve(stack(X).mean(axis=0), terms)[0]
+    at_bound = np.isclose(np.abs(v), np.abs(terms.lower + terms.upper), rtol=1e-6)
+    assert at_bound.sum() > 3
+    np.testing.assert_array_equal(v[at_bound], (terms.lower + terms.upper)[at_bound])
+
+
+def test_samples_with_their_own_penalty_equal_svc_with_sample_weight():
+    X, sign = points(24)
+    K, weight = stack(X).mean(axis=0), np.linspace(0.2, 2.0, 24)
+    _, Kv, _, intercept, _ = solve(K, hinge(sign, weight))
+    reference = SVC(kernel="precomputed", tol=1e-9).fit(K, sign, sample_weight=weight)
+    np.testing.assert_allclose(Kv + intercept, reference.decision_function(K), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_warm_start_takes_fewer_steps_to_the_same_place(loss):
+    X, sign = points(24)
+    Ks, terms = stack(X), dual_terms(loss, X, sign, 1.0)
+    K, near = Ks.mean(axis=0), 1.02 * Ks.mean(axis=0)
+    cold = solve(near, terms)
+    warm = solve(near, terms, v=solve(K, terms)[0])
+    assert warm[4] < cold[4]
+    np.testing.assert_allclose(warm[1], cold[1], atol=1e-6)
+
+
+def test_it_gives_up_after_max_steps():
+    X, sign = points(24)
+    terms = dual_terms("hinge", X, sign, 20.0)
+    v, _, violation, _, n_steps = solve(stack(X).mean(axis=0), terms, max_steps=5)
+    assert n_steps == 5
+    assert violation > 1e-3
+    assert feasible(v, terms)
+
+
+def test_a_zero_kernel_leaves_a_constant():
+    terms = hinge(np.array([1.0, 1.0, -1.0]), np.ones(3))
+    v, _, violation, intercept, _ = solve(np.zeros((3, 3)), terms)
+    assert violation <= 1e-8
+    assert v @ terms.target == pytest.approx(2.0)
+    assert intercept == pytest.approx(1.0)

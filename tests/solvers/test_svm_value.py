@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
+from kernelhood.solvers.svm_value import best_intercept, linear_term, svm_gap, total_loss
+
+
+def plain_loss(f, terms):
+    high = np.maximum(0.0, terms.target - terms.epsilon - f)
+    low = np.maximum(0.0, f - terms.target - terms.epsilon)
+    return float(terms.upper @ high - terms.lower @ low)
+
+
+def random_terms(rng, n, loss):
+    penalty = rng.uniform(0.2, 2.0, n)
+    if loss == "hinge":
+        return hinge(rng.choice([-1.0, 1.0], n), penalty)
+    return epsilon_insensitive(rng.normal(size=n), penalty, 0.3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon-insensitive"])
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 12))
+@settings(deadline=None, max_examples=40)
+def test_the_best_intercept_is_a_minimum(loss, seed, n):
+    rng = np.random.default_rng(seed)
+    terms, Kv = random_terms(rng, n, loss), rng.normal(size=n)
+    b = best_intercept(Kv, terms)
+    best = plain_loss(Kv + b, terms)
+    others = np.concatenate([terms.target - Kv, np.linspace(-6.0, 6.0, 101)])
+    for shift in (-terms.epsilon, 0.0, terms.epsilon):
+        assert all(best <= plain_loss(Kv + other + shift, terms) + 1e-12 for other in others)
+
+
+def test_the_middle_of_a_flat_interval_is_taken():
+    terms = hinge(np.array([1.0, -1.0]), np.ones(2))
+    assert best_intercept(np.array([3.0, -3.0]), terms) == pytest.approx(0.0)
+    assert best_intercept(np.array([4.0, -3.0]), terms) == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon-insensitive"])
+def test_values_equal_their_formulas(loss):
+    rng = np.random.default_rng(1)
+    terms, Kv = random_terms(rng, 9, loss), rng.normal(size=9)
+    v = rng.uniform(terms.lower, terms.upper)
+    expected = terms.target @ v - terms.epsilon * np.abs(v).sum()
+    assert linear_term(v, terms) == pytest.approx(expected)
+    assert total_loss(Kv, 0.4, terms) == pytest.approx(plain_loss(Kv + 0.4, terms))
+    gap = v @ Kv + plain_loss(Kv + 0.4, terms) - expected
+    assert svm_gap(v, Kv, 0.4, terms) == pytest.approx(gap)
+
+
+def test_the_gap_of_the_optimum_is_zero_and_positive_elsewhere():
+    terms = hinge(np.array([1.0, -1.0]), np.full(2, 10.0))
+    K = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    optimum = np.array([0.5, -0.5])
+    assert svm_gap(optimum, K @ optimum, 0.0, terms) == pytest.approx(0.0, abs=1e-12)
+    worse = np.array([0.4, -0.4])
+    assert svm_gap(worse, K @ worse, 0.0, terms) > 1e-3
+
+
+def test_terms_of_both_losses_are_one_loss():
+    sign = np.array([1.0, -1.0])
+    terms = hinge(sign, np.array([2.0, 3.0]))
+    f = np.array([0.25, 0.5])
+    hinges = np.array([2.0, 3.0]) * np.maximum(0.0, 1.0 - sign * f)
+    assert total_loss(f, 0.0, terms) == pytest.approx(hinges.sum())
+    tube = epsilon_insensitive(np.array([1.0, -1.0]), np.array([2.0, 3.0]), 0.1)
+    tubes = np.array([2.0, 3.0]) * np.maximum(0.0, np.abs(tube.target - f) - 0.1)
+    assert isinstance(tube, DualTerms)
+    assert total_loss(f, 0.0, tube) == pytest.approx(tubes.sum())

@@ -1,0 +1,121 @@
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelhood.datasets import load_digits_tasks
+
+pytest.importorskip("matplotlib")
+
+ROOT = Path(__file__).parent.parent
+TASKS = ("3/8", "4/9", "1/7", "5/6", "1/8", "2/3", "5/8", "7/9")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    spec = importlib.util.spec_from_file_location("digits_example", ROOT / "examples" / "digits.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def run(digits, tmp_path_factory):
+    """Run the script once; return its exit code, its output and its folder."""
+    out = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    with pytest.MonkeyPatch.context() as patch:
+        said = []
+        patch.setattr("builtins.print", lambda *parts: said.append(" ".join(map(str, parts))))
+        code = digits.main(["--out", str(out), "--seed", "0"])
+    return code, "\n".join(said), out
+
+
+def test_prints_every_task_with_an_accuracy_far_above_chance(run):
+    code, text, _ = run
+    assert code == 0
+    found = dict(re.findall(r"^ *(\d/\d) .*?([\d.]+) %", text, flags=re.MULTILINE))
+    assert set(found) == set(TASKS)
+    assert all(float(accuracy) > 90 for accuracy in found.values())
+
+
+def test_prints_weights_and_a_gap_that_keeps_the_tolerance(run):
+    _, text, _ = run
+    head, line = re.search(r"^( *task .*)\n(.*)$", text, flags=re.MULTILINE).groups()
+    assert "top left" in head
+    assert any(float(weight) > 0 for weight in line.split("%")[1].split())
+    assert float(re.search(r"gap of the worst task (\S+)", text).group(1)) <= 1e-3
+
+
+def test_writes_what_it_names(run):
+    _, text, out = run
+    files = sorted(out.iterdir())
+    assert [file.name for file in files] == ["alignment.png", "report.md", "weights.png"]
+    assert sorted(re.findall(r"wrote (.*)", text)) == [str(file) for file in files]
+    for picture in (files[0], files[2]):
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert 5_000 < picture.stat().st_size < 60_000
+
+
+def test_report_holds_the_printed_table_and_links_the_pictures(run):
+    _, text, out = run
+    report = (out / "report.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\((.*?)\)", report)) == {"weights.png", "alignment.png"}
+    for task in TASKS:
+        printed = re.search(rf"^ *({task} .*)$", text, flags=re.MULTILINE).group(1)
+        written = re.search(rf"^\| ({task} .*) \|$", report, flags=re.MULTILINE).group(1)
+        assert [cell.strip() for cell in written.split("|")] == re.split(" {2,}", printed)
+
+
+def test_no_image_trains_one_task_and_tests_another(digits):
+    data = load_digits_tasks()
+    train = digits.training_rows(data.sample_id, data.y, seed=3)
+    assert not set(data.sample_id[train]) & set(data.sample_id[~train])
+    for task in TASKS:
+        for digit in task.split("/"):
+            share = np.mean(train[(data.task == task) & (data.y == int(digit))])
+            assert share == pytest.approx(0.2, abs=0.01)
+
+
+def test_seed_changes_the_images(digits):
+    data = load_digits_tasks()
+    first, second = (digits.training_rows(data.sample_id, data.y, seed) for seed in (0, 1))
+    assert np.any(first != second)
+    assert np.all(first == digits.training_rows(data.sample_id, data.y, 0))
+
+
+def run_blocks(page):
+    """Run the Python blocks of a page, one after the other in one namespace."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    names = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_first_example_runs_as_printed(page, capsys):
+    run_blocks(page)
+    accuracy, gap = map(float, capsys.readouterr().out.split())
+    assert accuracy > 0.95
+    assert gap <= 1e-3
+
+
+def test_the_guide_runs_as_printed():
+    pytest.importorskip("pandas")
+    assert run_blocks("docs/guide.md")["search"].best_score_ > 0.9
+
+
+def test_the_statistics_of_the_paper_are_those_stated(capsys):
+    run_blocks("docs/reading_the_paper.md")
+    text = (ROOT / "docs/reading_the_paper.md").read_text(encoding="utf-8")
+    output = capsys.readouterr().out
+    assert "chi2 11.507, p 0.074" in output
+    assert "F 2.489, p 0.051" in output
+    found = re.findall(r"(\S+) +rank (\S+) +z (\S+) +p (\S+) +Holm (\S+)", output)
+    assert len(found) == 6
+    for cells in found:
+        assert f"| {' | '.join(cells)} |" in text
