@@ -14,12 +14,16 @@ from kernelhood.estimators import METHODS
 
 BANK = kh.KernelBank([kh.Linear(), kh.Gaussian(1.0), kh.Gaussian(3.0)])
 SINGLE_KERNEL = {"rpkl"}
+PEERS = [name for name in METHODS if name != "mt-onmkl"]
 WITHOUT_NEIGHBORHOOD = {"itl", "avmtmkl", "mt-mkl"}
 TOL = 1e-6
 
 every_method = pytest.mark.parametrize("name", METHODS)
 every_estimator = pytest.mark.parametrize(
     ("name", "number"), [(name, number) for name in METHODS for number in (0, 1)]
+)
+every_peer = pytest.mark.parametrize(
+    ("name", "number"), [(name, number) for name in PEERS for number in (0, 1)]
 )
 
 
@@ -39,7 +43,8 @@ def data():
     return X, (np.where(f > np.median(f), 1, -1), f), task
 
 
-@parametrize_with_checks([cls() for pair in METHODS.values() for cls in pair])
+# One check compares predictions to seven digits, which a relative gap of 1e-3 does not promise.
+@parametrize_with_checks([cls(tol=1e-12) for pair in METHODS.values() for cls in pair])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -84,18 +89,18 @@ def test_the_four_ways_to_name_tasks_agree(name, number, data):
         np.testing.assert_allclose(one.predict(X), wide.predict(X)[:, 0])
 
 
-@every_estimator
+@every_peer
 def test_sparse_points_and_threads_change_nothing(name, number, data):
     X, targets, task = data
-    plain = make(name, number, tol=TOL).fit(X, targets[number], task=task)
-    other = make(name, number, tol=TOL, n_jobs=2).fit(
+    plain = make(name, number, tol=1e-10).fit(X, targets[number], task=task)
+    other = make(name, number, tol=1e-10, n_jobs=2).fit(
         sparse.csr_matrix(X), targets[number], task=task
     )
     np.testing.assert_allclose(other.weights_, plain.weights_, atol=1e-5)
     np.testing.assert_allclose(other.objective_, plain.objective_, rtol=1e-5)
 
 
-@every_estimator
+@every_peer
 def test_a_weight_of_two_is_a_repeated_sample(name, number, data):
     X, targets, task = data
     y = targets[number]
