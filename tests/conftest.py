@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from references import make_samples
+from tests.references import make_samples
 
 
 @pytest.fixture

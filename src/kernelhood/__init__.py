@@ -36,6 +36,12 @@ from kernelhood.kernels import (
     Precomputed,
     default_bank,
 )
+from kernelhood.model_selection import (
+    KernelSearchCV,
+    TaskShuffleSplit,
+    TaskStratifiedKFold,
+    paper_grid,
+)
 
 __version__ = version("kernelhood")
 
@@ -50,6 +56,7 @@ __all__ = [
     "KTARegressor",
     "Kernel",
     "KernelBank",
+    "KernelSearchCV",
     "Linear",
     "MTMKLClassifier",
     "MTMKLRegressor",
@@ -63,8 +70,11 @@ __all__ = [
     "Precomputed",
     "RPKLClassifier",
     "RPKLRegressor",
+    "TaskShuffleSplit",
+    "TaskStratifiedKFold",
     "alignment",
     "bounds",
     "datasets",
     "default_bank",
+    "paper_grid",
 ]

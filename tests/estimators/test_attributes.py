@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import kernelhood as kh
 from kernelhood.alignment import alignment
-from references import make_samples
+from tests.references import make_samples
 
 
 def rows_of(samples, name):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from references import make_samples
+from tests.references import make_samples
 
 FORMULATIONS = pytest.mark.parametrize("formulation", ["corrected", "printed", "normalized"])
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from tests.references import make_samples
-from tests.estimators import conic
 from kernelhood.estimators import METHODS
+from tests.estimators import conic
+from tests.references import make_samples
 
 BANK = kh.KernelBank([kh.Linear(), kh.Gaussian(1.0), kh.Gaussian(3.0)])
 KINDS = ("classification", "regression")

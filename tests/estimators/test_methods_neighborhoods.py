@@ -71,9 +71,7 @@ def test_rpkl_has_a_gaussian_for_every_task(samples):
 def test_rpkl_takes_one_kernel_or_none(samples):
     with pytest.raises(ValueError, match="needs a single kernel, got 3"):
         kh.RPKLClassifier(kernels=BANK).fit(samples.X, samples.y, task=samples.task)
-    model = kh.RPKLClassifier(kernels=kh.Gaussian(2.0)).fit(
-        samples.X, samples.y, task=samples.task
-    )
+    model = kh.RPKLClassifier(kernels=kh.Gaussian(2.0)).fit(samples.X, samples.y, task=samples.task)
     assert not hasattr(model, "sigmas_")
     assert list(model.weights_table().columns) == ["gaussian(2)"]
     np.testing.assert_allclose(np.diag(model.alignment()) <= 1.0, True)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC, SVR
 
 import kernelhood as kh
-from references import conic_optimum, make_samples, svm
+from tests.references import conic_optimum, make_samples, svm
 
 TIGHT = 1e-9
 KERNELS = [kh.Linear(), kh.Polynomial(), kh.Gaussian(1.0), kh.Normalized(kh.Polynomial(3))]

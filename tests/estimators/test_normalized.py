@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from references import make_samples, svm
+from tests.references import make_samples, svm
 
 SPREADS = [0.05, 0.2, 1.0, 4.0]
 BANK = kh.KernelBank([kh.Gaussian(spread) for spread in SPREADS])

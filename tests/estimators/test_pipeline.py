@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernelhood as kh
-from references import make_samples
+from tests.references import make_samples
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from references import make_samples, svm
+from tests.references import make_samples, svm
 
 SIZES = (6, 8)
 BANK = kh.KernelBank([kh.Normalized(kh.Linear()), kh.Gaussian(0.7), kh.Gaussian(2.0)])

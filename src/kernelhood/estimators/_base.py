@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
@@ -33,6 +33,7 @@ from kernelhood.kernels import KernelBank, default_bank
 from kernelhood.losses import DualTerms
 from kernelhood.parallel import map_in_threads
 from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.solvers.neighborhood import frobenius_gram
 from kernelhood.tasks import (
     ONLY_TASK,
     TaskRows,
@@ -43,6 +44,8 @@ from kernelhood.tasks import (
     split_by_label,
     take_column,
 )
+
+_TECHNICAL = frozenset({"max_iter", "task_column", "n_jobs", "verbose"})
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class TaskProblem:
         The loss.
     sample_weight : ndarray of shape (n_samples,)
         How often each sample counts.
+    start : Solution, optional
+        The solution of a similar problem on the same samples.
     """
 
     name: Hashable
@@ -68,6 +73,7 @@ class TaskProblem:
     X: Any
     terms: DualTerms
     sample_weight: Array
+    start: Solution | None = None
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,8 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         "verbose": ["verbose"],
     }
 
+    _stack_parameters: tuple[str, ...] = ("kernels",)
+
     kernels: Any
     C: float
     tol: float
@@ -159,7 +167,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         parts = [vars(part).get("_parameter_constraints", {}) for part in reversed(cls.__mro__)]
         cls._parameter_constraints = {name: one for part in parts for name, one in part.items()}
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         """Learn the weights and the SVM of one task."""
         raise NotImplementedError
 
@@ -174,6 +182,16 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
     @abstractmethod
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
         """Return the dual terms of every task, and remember how to decode predictions."""
+
+    _coupled = False
+
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters that give the same predictor and are equal for equal models.
+
+        Raises a ValueError for parameters outside the method's domain.
+        """
+        return {name: value for name, value in params.items() if name not in _TECHNICAL}
 
     def _check_settings(self) -> None:
         """Raise where parameters contradict each other; called before any work."""
@@ -285,13 +303,18 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
         def solve(problem: TaskProblem) -> TaskSolution:
-            return self._solve_task(self._kernel_stack(bank, problem), problem)
+            Ks = self._kernel_stack(bank, problem.X, problem.sample_weight)
+            return self._solve_task(Ks, problem, *frobenius_gram(Ks, problem.sample_weight))
 
         return map_in_threads(solve, problems, self.n_jobs)
 
-    def _kernel_stack(self, bank: KernelBank, problem: TaskProblem) -> Array:
-        """Return the kernel matrices of a task, of shape (n_kernels, n_samples, n_samples)."""
-        return bank(problem.X)
+    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
+        """Return the kernels of a task with these training points; mostly those of all tasks."""
+        return bank
+
+    def _kernel_stack(self, bank: KernelBank, X: Any, sample_weight: Array) -> Array:
+        """Return the kernel matrices that a task is solved with, at its training points."""
+        return self._task_bank(bank, X, sample_weight)(X)
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         solutions = [one.solution for one in solved]
@@ -366,11 +389,25 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
             values += K @ self.dual_coef_[number]
         return values
 
+    @staticmethod
+    @abstractmethod
+    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+        """Return the score of one task's predictions."""
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy or R^2 of the predictions, averaged over the tasks that occur.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+        """
+        return self._mean_over_tasks(self.predict(X, task=task), X, y, task, sample_weight)
+
     def _mean_over_tasks(
-        self, metric: Callable[..., float], X: Any, y: Any, task: Any, sample_weight: Any
+        self, predicted: AnyArray, X: Any, y: Any, task: Any, sample_weight: Any
     ) -> float:
-        """Return a metric of the predictions, averaged over the tasks that occur in the data."""
-        predicted = self.predict(X, task=task)
+        """Return the metric of predictions, averaged over the tasks that occur in the data."""
         check_consistent_length(predicted, y)
         if predicted.ndim == 2:
             y = self._check_targets(y)
@@ -392,7 +429,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
             predictions = [predicted[one.rows] for one in tasks]
         shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
         scores = [
-            metric(one.y, guess, sample_weight=shared[one.rows])
+            self._metric(one.y, guess, sample_weight=shared[one.rows])
             for one, guess in zip(tasks, predictions, strict=True)
         ]
         return float(np.mean(scores))

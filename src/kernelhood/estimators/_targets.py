@@ -119,15 +119,9 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         numbers = np.arange(len(classes)) if which is None else which
         return np.asarray(classes[numbers, second])
 
-    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy, averaged over the tasks that occur.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As in `fit`.
-        """
-        return self._mean_over_tasks(_accuracy, X, y, task, sample_weight)
+    @staticmethod
+    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+        return float(_accuracy(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -206,15 +200,9 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
         """
         return self._values(X, task)[0]
 
-    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination R^2, averaged over the tasks that occur.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As in `fit`.
-        """
-        return self._mean_over_tasks(r2_score, X, y, task, sample_weight)
+    @staticmethod
+    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
 
 
 def _two_classes(task: TaskRows) -> AnyArray:

@@ -22,7 +22,7 @@ class _AveragedStep:
     tol: float
     max_iter: int
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         weights = np.full(len(Ks), 1.0 / len(Ks))
         return TaskSolution(
             solve_fixed(Ks, problem.terms, weights, tol=self.tol, max_iter=self.max_iter)

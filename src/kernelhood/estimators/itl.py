@@ -45,7 +45,7 @@ class _IndependentStep:
     tol: float
     max_iter: int
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         return TaskSolution(self._solve(Ks, problem.terms))
 
     def _solve(self, Ks: Array, terms: DualTerms) -> Solution:

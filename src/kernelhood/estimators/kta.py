@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -14,7 +15,7 @@ from kernelhood.estimators._docs import documented
 from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.solvers.fixed import solve_fixed
-from kernelhood.solvers.neighborhood import frobenius_gram, identity_projection
+from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.target_alignment import (
     centered_alignment_weights,
     solve_aligned,
@@ -67,16 +68,21 @@ class _AlignedStep(NeighborhoodInspection):
     tol: float
     max_iter: int
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        same: dict[str, Any] = super()._canonical(params)  # type: ignore[misc]
+        return {**same, "eta": 1.0} if params["centered"] else same
+
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         y, counts = problem.terms.target, problem.sample_weight
-        G, d = frobenius_gram(Ks, counts)
         products, size = target_products(Ks, y, counts), float(counts @ y**2)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if self.centered:
             weights = centered_alignment_weights(Ks, G, y, counts)
             found = solve_fixed(Ks, problem.terms, weights, **limits)
         else:
-            found = solve_aligned(Ks, problem.terms, G, products, float(self.eta), **limits)
+            eta, start = float(self.eta), problem.start
+            found = solve_aligned(Ks, problem.terms, G, products, eta, start=start, **limits)
             found = found._replace(objective=found.objective + 0.5 * self.eta * size**2)
         theta = found.weights
         own = cosine(float(theta @ products), float(theta @ G @ theta), size**2)

@@ -44,16 +44,19 @@ class _SharedStep(MultiTaskKernelModel):
         "sharing_budget": [Interval(Real, 0, 1, closed="both")]
     }
 
+    _coupled = True
+
     sharing_budget: float
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
         def evaluate(problem: TaskProblem) -> Array:
-            return self._kernel_stack(bank, problem)
+            return self._kernel_stack(bank, problem.X, problem.sample_weight)
 
+        Ks = map_in_threads(evaluate, problems, self.n_jobs)
         together, solutions = solve_over_set(
-            map_in_threads(evaluate, problems, self.n_jobs),
+            Ks,
             [problem.terms for problem in problems],
-            SharedSimplices(len(problems), len(bank), float(self.sharing_budget)),
+            SharedSimplices(len(problems), len(Ks[0]), float(self.sharing_budget)),
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,

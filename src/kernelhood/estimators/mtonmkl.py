@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -15,11 +16,7 @@ from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegress
 from kernelhood.formulations import FORMULATIONS, check_domain, coefficients, weight_penalty
 from kernelhood.solvers.concave import solve_concave
 from kernelhood.solvers.mkl import solve_mkl
-from kernelhood.solvers.neighborhood import (
-    frobenius_gram,
-    identity_projection,
-    neighborhood_weights,
-)
+from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
 
 
 class _NeighborhoodStep(BoundInspection):
@@ -68,15 +65,34 @@ class _NeighborhoodStep(BoundInspection):
     def _check_settings(self) -> None:
         check_domain(self.formulation, self.eta, self.beta)
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
-        G, d = frobenius_gram(Ks, problem.sample_weight)
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the representative of all (C, eta, beta) that give the same predictor.
+
+        The predictor depends on a / C^2 and f / C^3 only: for `corrected` on beta / C^2, for
+        `printed` on C and beta / eta, and for `normalized` on C and the reward w.
+        """
+        C, eta, beta = params["C"], params["eta"], params["beta"]
+        check_domain(params["formulation"], eta, beta)
+        same = super()._canonical(params)  # type: ignore[misc]
+        same["formulation"] = params["formulation"]
+        if params["formulation"] == "corrected":
+            return {**same, "C": 1.0, "eta": 1.0, "beta": beta / C**2}
+        if params["formulation"] == "printed":
+            return {**same, "eta": eta / beta, "beta": 1.0}
+        reward = 2.0 * eta * beta / (eta - 2.0 * beta)
+        return {**same, "eta": reward, "beta": 0.25 * reward}
+
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         terms = coefficients(self.formulation, self.eta, self.beta)
         penalty = weight_penalty(terms, G, d, float(problem.sample_weight.sum()))
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if terms.fixed_trace:
-            found = solve_concave(Ks, problem.terms, penalty, G, -terms.f, **limits)
+            found = solve_concave(
+                Ks, problem.terms, penalty, G, -terms.f, start=problem.start, **limits
+            )
         else:
-            found = solve_mkl(Ks, problem.terms, penalty, **limits)
+            found = solve_mkl(Ks, problem.terms, penalty, start=problem.start, **limits)
         kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)
         return TaskSolution(found, Neighborhood(kappa, G, d))
 

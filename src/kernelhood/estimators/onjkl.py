@@ -44,8 +44,8 @@ class _JointStep(NoiseStep):
 
     rho: float
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
-        return self._solve_near(Ks, problem, float(self.rho))
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
+        return self._solve_near(Ks, problem, G, d, float(self.rho))
 
 
 @documented

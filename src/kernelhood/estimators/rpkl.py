@@ -11,14 +11,14 @@ from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array
 from kernelhood.alignment import alignment
-from kernelhood.estimators._base import MultiTaskKernelModel, TaskProblem, TaskSolution
+from kernelhood.estimators._base import TaskProblem, TaskSolution
 from kernelhood.estimators._docs import documented
 from kernelhood.estimators._noise import NoiseStep
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.kernels import Gaussian, KernelBank
 
 
-class _ProximityStep(NoiseStep, MultiTaskKernelModel):
+class _ProximityStep(NoiseStep):
     """The step of RPKL: a matrix near one kernel.
 
     Parameters
@@ -56,6 +56,8 @@ class _ProximityStep(NoiseStep, MultiTaskKernelModel):
         "spread_level": [Interval(Integral, 1, 3, closed="both")],
     }
 
+    _stack_parameters = ("kernels", "spread_level")
+
     rho: float
     spread_level: int
     sigmas_: Array
@@ -77,10 +79,8 @@ class _ProximityStep(NoiseStep, MultiTaskKernelModel):
             self.sigmas_ = np.array([self._sigma(*one) for one in self._points])
         return super()._solve_tasks(bank, problems)
 
-    def _kernel_stack(self, bank: KernelBank, problem: TaskProblem) -> Array:
-        if self.kernels is None:
-            bank = _gaussian(self._sigma(problem.X, problem.sample_weight))
-        return super()._kernel_stack(bank, problem)
+    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
+        return bank if self.kernels is not None else _gaussian(self._sigma(X, sample_weight))
 
     def _sigma(self, X: Any, sample_weight: Array) -> float:
         return float(4.0 ** (self.spread_level - 1) * mean_square_distance(X, sample_weight))
@@ -91,8 +91,8 @@ class _ProximityStep(NoiseStep, MultiTaskKernelModel):
     def _kernel_names(self) -> list[str]:
         return ["gaussian"] if self.kernels is None else self._bank.names
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem) -> TaskSolution:
-        return self._solve_near(Ks, problem, 2.0 * float(self.rho))
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
+        return self._solve_near(Ks, problem, G, d, 2.0 * float(self.rho))
 
     def _cosine(self, t: int, s: int) -> float:
         X, sample_weight = self._points[t]

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.mkl_loop import Solution
-from kernelhood.solvers.task_svm import TaskSvm, relative_gap
+from kernelhood.solvers.mkl_loop import Solution, relative_gap
+from kernelhood.solvers.task_svm import TaskSvm
 
 _FIRST_ACCURACY = 1e-3
 
@@ -44,11 +44,24 @@ def solve_fixed(
         With the gap that was reached as the last entry of its trace.
     """
     svm = TaskSvm.of(Ks, terms)
-    point, accuracy = svm.before(v), _FIRST_ACCURACY
+    point, accuracy = svm.at(weights, v), _FIRST_ACCURACY
     trace: list[tuple[float, float]] = []
     while not trace or (trace[-1][1] > tol and len(trace) < max_iter):
         point = svm.solve(weights, point, accuracy)
         dual = point.gain - float(point.curvatures @ weights)
-        trace.append((point.value, relative_gap(point.value, dual)))
+        trace.append((point.value, relative_gap(point.value, point.value, dual)))
         accuracy = 0.5 * min(tol, accuracy)
     return svm.solution(point, np.array(trace))
+
+
+def unsolved(Ks: Array, terms: DualTerms, weights: Array) -> Solution:
+    """Return the weights with the dual vector 0, for a solver to start from.
+
+    Parameters
+    ----------
+    Ks, terms, weights
+        As in `solve_fixed`.
+    """
+    svm = TaskSvm.of(Ks, terms)
+    point = svm.at(weights)
+    return svm.solution(point, np.array([[point.value, np.inf]]))

@@ -17,13 +17,20 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.fixed import unsolved
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.penalty import Penalty
 
 
 def solve_neighborhood(
-    Ks: Array, terms: DualTerms, rho: float, *, tol: float = 1e-3, max_iter: int = 100
+    Ks: Array,
+    terms: DualTerms,
+    rho: float,
+    *,
+    start: Solution | None = None,
+    tol: float = 1e-3,
+    max_iter: int = 100,
 ) -> Solution:
     """Learn a combination of kernels and a matrix in its neighborhood.
 
@@ -37,6 +44,8 @@ def solve_neighborhood(
         Box and linear term of the SVM dual.
     rho : float
         Weight of the squared distance, positive.
+    start : Solution, optional
+        The solution for another rho.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -52,10 +61,12 @@ def solve_neighborhood(
     row[-1] = 0.0
     quadratic = np.zeros((n_kernels + 1, n_kernels + 1))
     quadratic[-1, -1] = rho
-    start = row / n_kernels
-    start[-1] = _guess(Ks[-1], terms, rho)
+    if start is None:
+        weights = row / n_kernels
+        weights[-1] = _guess(Ks[-1], terms, rho)
+        start = unsolved(Ks, terms, weights)
     penalty = Penalty(np.zeros_like(row), quadratic, row, 1.0)
-    return solve_mkl(Ks, terms, penalty, weights=start, tol=tol, max_iter=max_iter)
+    return solve_mkl(Ks, terms, penalty, start=start, tol=tol, max_iter=max_iter)
 
 
 def _guess(noise: Array, terms: DualTerms, rho: float) -> float:

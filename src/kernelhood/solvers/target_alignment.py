@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.fixed import solve_fixed
+from kernelhood.solvers.fixed import solve_fixed, unsolved
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
@@ -51,6 +51,7 @@ def solve_aligned(
     products: Array,
     eta: float,
     *,
+    start: Solution | None = None,
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
@@ -69,6 +70,8 @@ def solve_aligned(
         As in `nearest_weights`, which is the solution for a large eta.
     eta : float
         Weight of the distance, positive.
+    start : Solution, optional
+        The solution for another eta; by default the weights for an infinite one.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -80,16 +83,10 @@ def solve_aligned(
         The last row of its trace has the larger of the two gaps: that of the whole problem, and
         that of the SVM at the final weights.
     """
-    start = nearest_weights(G, products)
+    if start is None:
+        start = unsolved(Ks, terms, nearest_weights(G, products))
     penalty = Penalty(-eta * products, eta * G, np.zeros_like(products), 0.0)
-    found = solve_mkl(
-        Ks,
-        terms,
-        penalty,
-        weights=start if np.any(start) else None,
-        tol=tol,
-        max_iter=max_iter,
-    )
+    found = solve_mkl(Ks, terms, penalty, start=start, tol=tol, max_iter=max_iter)
     svm = solve_fixed(Ks, terms, found.weights, v=found.v, tol=tol, max_iter=max_iter)
     objective = min(found.objective, svm.objective + penalty_value(penalty, found.weights))
     return svm._replace(

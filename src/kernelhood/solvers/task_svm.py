@@ -73,13 +73,29 @@ class TaskSvm(NamedTuple):
         units = units_of(terms)
         return cls(Ks, units.scaled_terms(terms), units)
 
-    def before(self, v: Array | None = None) -> SvmPoint:
-        """Return the point to start the first SVM from; its value is only an upper bound."""
+    def at(self, weights: Array, v: Array | None = None) -> SvmPoint:
+        """Return what a dual vector says of the weights, without solving; v = 0 by default."""
         n_kernels, n = self.Ks.shape[:2]
-        products, nothing = np.zeros((n_kernels, n)), np.zeros(n_kernels)
+        products = np.zeros((n_kernels, n))
         start = np.zeros(n) if v is None else v / self.units.box
         add_products(self.Ks, start, products)
-        return SvmPoint(nothing, start, products, 0.0, 0.0, n * self.units.value, 0.0, nothing)
+        return self._point(weights, start, products, 0.0)
+
+    def _point(self, weights: Array, v: Array, products: Array, ridge: float) -> SvmPoint:
+        units = self.units
+        Kv = (weights / units.weight) @ products
+        intercept = best_intercept(Kv, self.terms)
+        value = 0.5 * float(v @ Kv) + total_loss(Kv, intercept, self.terms)
+        return SvmPoint(
+            weights,
+            v,
+            products,
+            ridge,
+            intercept * units.target + units.centre,
+            value * units.value,
+            linear_term(v, self.terms) * units.value,
+            0.5 * (products @ v) * units.box**2,
+        )
 
     def solve(
         self, weights: Array, start: SvmPoint, accuracy: float, ridge: float = 0.0
@@ -97,28 +113,15 @@ class TaskSvm(NamedTuple):
         ridge : float
             What a ridge on the diagonal may cost, as such a share.
         """
-        units = self.units
-        scaled = weights / units.weight
-        size = max(start.value / units.value, 1e-12)
+        scaled = weights / self.units.weight
+        size = max(start.value / self.units.value, 1e-12)
         added = ridge * min(1.0, size / max(float(start.v @ start.v), 1e-300))
         Kv = scaled @ start.products + added * start.v
         kernel = combined_kernel(self.Ks, scaled, added)
-        v, Kv = solve_svm_dual(kernel, self.terms, start.v, Kv, accuracy * size)
-        Kv -= added * v
+        v, _ = solve_svm_dual(kernel, self.terms, start.v, Kv, accuracy * size)
         products = start.products.copy()
         add_products(self.Ks, v - start.v, products)
-        intercept = best_intercept(Kv, self.terms)
-        value = 0.5 * float(v @ Kv) + total_loss(Kv, intercept, self.terms)
-        return SvmPoint(
-            weights,
-            v,
-            products,
-            added,
-            intercept * units.target + units.centre,
-            value * units.value,
-            linear_term(v, self.terms) * units.value,
-            0.5 * (products @ v) * units.box**2,
-        )
+        return self._point(weights, v, products, added)
 
     def hessian(self, point: SvmPoint) -> Array:
         """Return the Hessian of S at the point, of shape (n_kernels, n_kernels)."""
@@ -127,11 +130,15 @@ class TaskSvm(NamedTuple):
         return H * (self.units.value / self.units.weight**2)
 
     def solution(self, point: SvmPoint, trace: Array) -> Solution:
-        """Return the point as the outcome for the task."""
-        v = point.v * self.units.box
-        return Solution(point.weights, v, point.intercept, point.value, len(trace), trace)
-
-
-def relative_gap(objective: float, dual: float) -> float:
-    """Return the duality gap as a share of the objective."""
-    return (objective - dual) / max(abs(objective), 1e-12)
+        """Return the point as the outcome for the task, with its value as the objective."""
+        return Solution(
+            point.weights,
+            point.v * self.units.box,
+            point.intercept,
+            point.value,
+            point.value,
+            point.gain,
+            point.curvatures,
+            len(trace),
+            trace,
+        )
