@@ -119,6 +119,8 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         numbers = np.arange(len(classes)) if which is None else which
         return np.asarray(classes[numbers, second])
 
+    score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
+
     @staticmethod
     def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
         return float(_accuracy(y, predicted, sample_weight=sample_weight))
@@ -199,6 +201,8 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
         ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
         """
         return self._values(X, task)[0]
+
+    score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
 
     @staticmethod
     def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:

@@ -80,7 +80,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     >>> rows = slice(0, 400)
     >>> search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [0.5, 1, 2], "beta": [1, 4]}, cv=2)
     >>> search.fit(data.X[rows], data.y[rows], task=data.task[rows]).n_models_
-    5
+    4
     """
 
     def __init__(
