@@ -66,15 +66,16 @@ def aligned(Ks, y, C, eta, epsilon=None):
     """Return the optimum of KTA from its primal form, a function for every kernel."""
     theta, intercept = cp.Variable(len(Ks), nonneg=True), cp.Variable()
     functions = [cp.Variable(len(y)) for _ in Ks]
-    norms = [cp.quad_over_lin(w, 2.0 * theta[m]) for m, w in enumerate(functions)]
+    norms = cp.Variable(len(Ks))
+    cones = [cp.quad_over_lin(w, 2.0 * theta[m]) <= norms[m] for m, w in enumerate(functions)]
     values = sum(square_root(K) @ w for K, w in zip(Ks, functions, strict=True)) + intercept
     if epsilon is None:
         loss = cp.pos(1.0 - cp.multiply(y, values))
     else:
         loss = cp.pos(cp.abs(y - values) - epsilon)
     distance = Ks.reshape(len(Ks), -1).T @ theta - np.outer(y, y).ravel()
-    cost = sum(norms) + C * cp.sum(loss) + 0.5 * eta * cp.sum_squares(distance)
-    problem = cp.Problem(cp.Minimize(cost))
+    cost = cp.sum(norms) + C * cp.sum(loss) + 0.5 * eta * cp.sum_squares(distance)
+    problem = cp.Problem(cp.Minimize(cost), cones)
     problem.solve(solver=cp.CLARABEL)
     return float(problem.value)
 

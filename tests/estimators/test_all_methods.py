@@ -147,3 +147,31 @@ def test_task_kernel_explains_the_predictions(name, data):
         expected = K @ model.dual_coef_[number] + model.intercept_[number]
         np.testing.assert_allclose(model.predict(new, task=np.repeat(one, 7)), expected)
     assert list(model.weights_table().index) == ["a", "b", "c"]
+
+
+OWN_GRIDS = {
+    "itl": {"p": [1.0, 2.0, np.inf]},
+    "avmtmkl": {"C": [0.1, 1.0]},
+    "mt-mkl": {"sharing_budget": [0.0, 1.0]},
+    "rpkl": {"rho": [0.25, 100.0], "spread_level": [1, 3]},
+    "onjkl": {"rho": [0.1, 100.0]},
+    "kta": {"eta": [1e-3, 1.0]},
+    "mt-onmkl": {"beta": [0.01, 1.0]},
+}
+
+
+@every_estimator
+def test_a_search_scores_what_a_fit_would(name, number, data):
+    X, targets, task = data
+    train, test = np.arange(0, len(task), 2), np.arange(1, len(task), 2)
+    model = make(name, number, tol=1e-8)
+    search = kh.KernelSearchCV(model, OWN_GRIDS[name], cv=[(train, test)], refit=False)
+    search.fit(X, targets[number], task=task)
+    results = search.cv_results_
+    assert search.n_models_ == len(results["params"])
+    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
+        one = make(name, number, tol=1e-8, **params).fit(
+            X[train], targets[number][train], task=task[train]
+        )
+        expected = one.score(X[test], targets[number][test], task=task[test])
+        assert score == pytest.approx(expected, abs=1e-3)

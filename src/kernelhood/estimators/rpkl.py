@@ -17,6 +17,8 @@ from kernelhood.estimators._noise import NoiseStep
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.kernels import Gaussian, KernelBank
 
+_ROUNDING = 1e-14
+
 
 class _ProximityStep(NoiseStep):
     """The step of RPKL: a matrix near one kernel.
@@ -126,8 +128,10 @@ def mean_square_distance(X: Any, sample_weight: Array) -> float:
     mean = np.asarray(X.T @ shares).ravel()
     if sparse.issparse(X):
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        return max(0.0, 2.0 * float(shares @ squares - mean @ mean))
-    return 2.0 * float(shares @ np.square(X - mean).sum(axis=1))
+        spread = float(shares @ squares - mean @ mean)
+    else:
+        spread = float(shares @ np.square(X - mean).sum(axis=1))
+    return 2.0 * spread if spread > _ROUNDING * float(mean @ mean) else 0.0
 
 
 @documented
