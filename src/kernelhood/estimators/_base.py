@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators._inspection import KernelInspection
+from kernelhood.estimators._inspection import KernelInspection, Neighborhood
 from kernelhood.kernels import KernelBank, default_bank
 from kernelhood.losses import DualTerms
 from kernelhood.parallel import map_in_threads
@@ -44,6 +44,8 @@ from kernelhood.tasks import (
     split_by_label,
     take_column,
 )
+
+_TECHNICAL = frozenset({"max_iter", "task_column", "n_jobs", "verbose"})
 
 
 @dataclass(frozen=True)
@@ -82,22 +84,62 @@ class TaskSolution:
     ----------
     solution : Solution
         Weights, dual vector and certificate.
-    neighborhood : ndarray of shape (n_kernels,)
-        Coefficients of the neighborhood-defining matrix on the base kernels.
-    gram : ndarray of shape (n_kernels, n_kernels)
-        Frobenius products of the base kernels.
-    traces : ndarray of shape (n_kernels,)
-        Their traces.
+    neighborhood : Neighborhood, optional
+        The neighborhood-defining matrix, where the method has one.
     """
 
     solution: Solution
-    neighborhood: Array
-    gram: Array
-    traces: Array
+    neighborhood: Neighborhood | None = None
 
 
 class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
-    """Base of all estimators."""
+    """Base of all estimators.
+
+    Parameters
+    ----------
+    kernels : KernelBank or list of kernels, optional
+        The base kernels: kernelhood kernels, names of scikit-learn's pairwise kernels, callables.
+        By default `default_bank`, the ten kernels of the paper.
+    C : float
+        Weight of the loss.
+    tol : float
+        Relative duality gap to reach in every task.
+    max_iter : int
+        Largest number of SVMs to solve for a task.
+    task_column : int or str, optional
+        The column of X that names the task, so that nothing has to be routed through pipelines
+        and searches.
+    n_jobs : int, optional
+        Threads over tasks.
+    verbose : bool or int
+        Print a line per task.
+
+    Attributes
+    ----------
+    tasks_ : list
+        Names of the tasks; their order is that of the rows of all arrays below.
+    weights_ : ndarray of shape (n_tasks, n_kernels)
+        theta, the kernel weights.
+    shared_weights_ : ndarray of shape (n_kernels,)
+        mu, the largest part that all tasks have in common.
+    specific_weights_ : ndarray of shape (n_tasks, n_kernels)
+        lambda, the rest.
+    support_, support_vectors_, dual_coef_ : list of ndarray
+        For every task the rows of X that support its function, these rows, and their
+        coefficients.
+    intercept_ : ndarray of shape (n_tasks,)
+        Intercepts.
+    objective_ : float
+        Sum of the tasks' objectives.
+    dual_gap_ : float
+        Relative duality gap of the worst task.
+    n_iter_ : int
+        SVMs solved for the slowest task.
+    n_features_in_ : int
+        Columns of X seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X was a data frame.
+    """
 
     _parameter_constraints: dict[str, Any] = {
         "kernels": "no_validation",
@@ -109,7 +151,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         "verbose": ["verbose"],
     }
 
-    _model_parameters: tuple[str, ...] = ("kernels", "C", "class_weight", "epsilon", "tol")
+    _stack_parameters: tuple[str, ...] = ("kernels",)
 
     kernels: Any
     C: float
@@ -119,9 +161,15 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
     n_jobs: int | None
     verbose: int | bool
 
-    @abstractmethod
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Gather the parameter constraints that the parts of an estimator declare."""
+        super().__init_subclass__(**options)
+        parts = [vars(part).get("_parameter_constraints", {}) for part in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: one for part in parts for name, one in part.items()}
+
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         """Learn the weights and the SVM of one task."""
+        raise NotImplementedError
 
     @abstractmethod
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
@@ -143,7 +191,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
 
         Raises a ValueError for parameters outside the method's domain.
         """
-        return {name: params[name] for name in cls._model_parameters if name in params}
+        return {name: value for name, value in params.items() if name not in _TECHNICAL}
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -269,10 +317,18 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
         def solve(problem: TaskProblem) -> TaskSolution:
-            Ks = bank(problem.X)
+            Ks = self._kernel_stack(bank, problem.X, problem.sample_weight)
             return self._solve_task(Ks, problem, *frobenius_gram(Ks, problem.sample_weight))
 
         return map_in_threads(solve, problems, self.n_jobs)
+
+    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
+        """Return the kernels of a task with these training points; mostly those of all tasks."""
+        return bank
+
+    def _kernel_stack(self, bank: KernelBank, X: Any, sample_weight: Array) -> Array:
+        """Return the kernel matrices that a task is solved with, at its training points."""
+        return self._task_bank(bank, X, sample_weight)(X)
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         solutions = [one.solution for one in solved]
@@ -286,9 +342,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         self.weights_ = np.array([solution.weights for solution in solutions])
         self.shared_weights_ = self.weights_.min(axis=0)
         self.specific_weights_ = self.weights_ - self.shared_weights_
-        self.neighborhood_weights_ = np.array([one.neighborhood for one in solved])
-        self.gram_ = np.array([one.gram for one in solved])
-        self.traces_ = np.array([one.traces for one in solved])
+        self._store_neighborhoods([one.neighborhood for one in solved])
         self.objective_ = float(sum(solution.objective for solution in solutions))
         self.dual_gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
@@ -345,7 +399,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         support = self.support_vectors_[number]
         values = np.full(points.shape[0], self.intercept_[number])
         if support.shape[0]:
-            K = self._bank.combine(points, support, self.weights_[number])
+            K = self._bank_of(number).combine(points, support, self.weights_[number])
             values += K @ self.dual_coef_[number]
         return values
 

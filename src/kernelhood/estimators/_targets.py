@@ -20,14 +20,45 @@ from kernelhood.tasks import TaskRows, as_objects
 
 
 class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
-    """The classifier's part of the pipeline: two classes per task, the hinge loss."""
+    """The classifier's part of the pipeline: two classes per task, the hinge loss.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced", optional
+        Weights of the classes, as in scikit-learn.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,), or list of these
+        The two classes, per task where they differ.
+    """
 
     _parameter_constraints: dict[str, Any] = {
-        **MultiTaskKernelModel._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     class_weight: Any
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.task_column = task_column
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check_targets(self, y: Any) -> AnyArray:
         raw = np.asarray(y)
@@ -101,14 +132,40 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
 
 
 class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
-    """The regressor's part of the pipeline: numbers, the epsilon-insensitive loss."""
+    """The regressor's part of the pipeline: numbers, the epsilon-insensitive loss.
+
+    Parameters
+    ----------
+    epsilon : float
+        Half the width of the insensitive tube, in the units of y.
+    """
 
     _parameter_constraints: dict[str, Any] = {
-        **MultiTaskKernelModel._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
     epsilon: float
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.epsilon = epsilon
+        self.tol = tol
+        self.max_iter = max_iter
+        self.task_column = task_column
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check_targets(self, y: Any) -> AnyArray:
         wide = np.asarray(y).ndim == 2

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators._base import MultiTaskKernelModel, TaskProblem
-from kernelhood.kernels import KernelBank
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
@@ -64,12 +63,16 @@ class PathResult:
 
 
 class _Stacks:
-    """The kernel matrices of a split's tasks for one bank; stands in for that bank."""
+    """The kernel matrices of a split's tasks for one method; stands in for its bank."""
 
-    def __init__(self, bank: KernelBank, tasks: list[SplitTask]) -> None:
-        self.bank = bank
-        self.train = {id(task.X_train): bank(task.X_train) for task in tasks}
-        self.test = [bank(task.X_test, task.X_train) for task in tasks]
+    def __init__(self, model: MultiTaskKernelModel, tasks: list[SplitTask]) -> None:
+        bank = model._read_bank()
+        self.train = {
+            id(task.X_train): model._kernel_stack(bank, task.X_train, task.sample_weight)
+            for task in tasks
+        }
+        banks = [model._task_bank(bank, task.X_train, task.sample_weight) for task in tasks]
+        self.test = [own(task.X_test, task.X_train) for own, task in zip(banks, tasks, strict=True)]
         self.gram = [
             frobenius_gram(self.train[id(task.X_train)], task.sample_weight) for task in tasks
         ]
@@ -130,7 +133,7 @@ class _Walk:
     ) -> None:
         self.model, self.tasks, self.scorer = model, tasks, scorer
         self.model._y_is_wide = False
-        self.kernels: Any = object()
+        self.kernels: list[Any] = []
         self.loss: Any = None
         self.solved: list[Solution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
@@ -140,9 +143,10 @@ class _Walk:
         model = self.model
         for name, value in params.items():
             setattr(model, name, value)
-        if model.kernels is not self.kernels:
-            self.kernels, self.loss = model.kernels, None
-            self.stacks = _Stacks(model._read_bank(), self.tasks)
+        kernels = [getattr(model, name) for name in model._stack_parameters]
+        if not self.kernels or any(a is not b for a, b in zip(kernels, self.kernels, strict=True)):
+            self.kernels, self.loss = kernels, None
+            self.stacks = _Stacks(model, self.tasks)
         loss = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
         if loss != self.loss:
             self.loss, self.solved = loss, [None] * len(self.tasks)

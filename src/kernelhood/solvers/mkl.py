@@ -7,14 +7,13 @@ Here the problem is put into units of order one and given a start; the loop is i
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.mkl_loop import Solution, minimise, relative_gap
 from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_value
+from kernelhood.solvers.units import units_of
 
 
 def solve_mkl(
@@ -53,7 +52,7 @@ def solve_mkl(
         again = recertified(start, penalty, tol)
         if again is not None:
             return again
-    unit = _units(terms)
+    unit = units_of(terms)
     price = unit.scaled_penalty(penalty)
     scaled = unit.scaled_terms(terms)
     weights = _equal_weights(price) if start is None else start.weights / unit.weight
@@ -96,44 +95,6 @@ def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | 
     if gap > tol:
         return None
     return solution._replace(objective=objective, n_iter=0, trace=np.array([[objective, gap]]))
-
-
-class _Units(NamedTuple):
-    """Sizes of the box and the target and the target's mean: the solver sees 1, 1 and 0."""
-
-    box: float
-    target: float
-    centre: float
-
-    @property
-    def weight(self) -> float:
-        return self.target / self.box
-
-    @property
-    def value(self) -> float:
-        return self.target * self.box
-
-    def scaled_terms(self, terms: DualTerms) -> DualTerms:
-        return DualTerms(
-            (terms.target - self.centre) / self.target,
-            terms.lower / self.box,
-            terms.upper / self.box,
-            terms.epsilon / self.target,
-        )
-
-    def scaled_penalty(self, penalty: Penalty) -> Penalty:
-        return Penalty(
-            penalty.linear / self.box**2,
-            penalty.quadratic * (self.target / self.box**3),
-            penalty.row,
-            penalty.budget / self.weight,
-        )
-
-
-def _units(terms: DualTerms) -> _Units:
-    box = float(max(np.max(terms.upper), -np.min(terms.lower)))
-    spread = float(np.std(terms.target))
-    return _Units(box, spread if spread > 0.0 else 1.0, float(np.mean(terms.target)))
 
 
 def _equal_weights(penalty: Penalty) -> Array:
