@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
@@ -192,6 +192,20 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         Raises a ValueError for parameters outside the method's domain.
         """
         return {name: value for name, value in params.items() if name not in _TECHNICAL}
+
+    @classmethod
+    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return where canonical parameters stand on a path, each model warm-starting the next.
+
+        By default from strong regularisation to weak.
+        """
+        return (params["C"],)
+
+    def _certified_ahead(
+        self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Return how many of the next models on a path this solution solves as well."""
+        return 0
 
     def _check_settings(self) -> None:
         """Raise where parameters contradict each other; called before any work."""

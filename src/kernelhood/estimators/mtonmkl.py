@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
@@ -14,8 +16,9 @@ from kernelhood.estimators._docs import documented
 from kernelhood.estimators._inspection import BoundInspection, Neighborhood
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.formulations import FORMULATIONS, check_domain, coefficients, weight_penalty
-from kernelhood.solvers.concave import solve_concave
+from kernelhood.solvers.concave import solve_concave, solved_rewards
 from kernelhood.solvers.mkl import solve_mkl
+from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
 
 
@@ -56,6 +59,7 @@ class _NeighborhoodStep(BoundInspection):
         "formulation": [StrOptions(set(FORMULATIONS))],
     }
 
+    C: float
     eta: float
     beta: float
     formulation: str
@@ -82,6 +86,23 @@ class _NeighborhoodStep(BoundInspection):
             return {**same, "eta": eta / beta, "beta": 1.0}
         reward = 2.0 * eta * beta / (eta - 2.0 * beta)
         return {**same, "eta": reward, "beta": 0.25 * reward}
+
+    @classmethod
+    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Let the price fall along the path; the reward of `normalized` has to rise instead."""
+        if params["formulation"] == "normalized":
+            return (params["C"], params["beta"])
+        return (params["C"], -params["beta"], params["eta"])
+
+    def _certified_ahead(
+        self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Look ahead along the rewards of `normalized`, of which a grid holds very many."""
+        if self.formulation != "normalized":
+            return 0
+        same = takewhile(lambda params: params["C"] == self.C, models)
+        rewards = np.array([4.0 * params["beta"] for params in same])
+        return solved_rewards(found, G, d, rewards, self.tol)
 
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         terms = coefficients(self.formulation, self.eta, self.beta)

@@ -61,7 +61,9 @@ class Models:
     model_of : ndarray of int, shape (n_points,)
         The model of each point, -1 for points outside the estimator's domain.
     models : list of dict
-        Parameters to solve each model with, from the strongest regularisation to the weakest.
+        Parameters to solve each model with, in the order of the path.
+    strength : ndarray of int, shape (n_models,)
+        Rank of each model, 0 for the strongest regularisation.
     reasons : dict
         Why a point is outside the domain, by its number.
     """
@@ -69,6 +71,7 @@ class Models:
     points: list[dict[str, Any]]
     model_of: Indices
     models: list[dict[str, Any]]
+    strength: Indices
     reasons: dict[int, str]
 
 
@@ -101,10 +104,14 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
         keys.append(key)
         if key not in found:
             found[key] = canonical
-    ordered = sorted(found, key=lambda key: _strength(found[key]))
-    place = {key: number for number, key in enumerate(ordered)}
+    models = sorted(
+        found.values(), key=lambda params: (_settings(params), estimator._path_order(params))
+    )
+    place = {_key(params): number for number, params in enumerate(models)}
     model_of = np.array([-1 if key is None else place[key] for key in keys], dtype=np.intp)
-    return Models(points, model_of, [found[key] for key in ordered], reasons)
+    by_strength = sorted(range(len(models)), key=lambda number: _strength(models[number]))
+    strength = np.argsort(np.array(by_strength, dtype=np.intp))
+    return Models(points, model_of, models, strength, reasons)
 
 
 def _check_names(points: list[dict[str, Any]], defaults: Mapping[str, Any], estimator: Any) -> None:
@@ -126,16 +133,16 @@ def _key(canonical: dict[str, Any]) -> Hashable:
     return key
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _settings(params: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what is no number: models that differ here are on paths of their own."""
+    return tuple((name, str(value)) for name, value in params.items() if not _is_number(value))
+
+
 def _strength(params: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Sort key: other settings first, then from strong regularisation to weak."""
-    other = tuple(
-        (name, str(value))
-        for name, value in sorted(params.items())
-        if not isinstance(value, (int, float)) or isinstance(value, bool)
-    )
-    numbers = tuple(
-        (name, -value)
-        for name, value in sorted(params.items())
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and name != "C"
-    )
-    return (other, params["C"], numbers)
+    """Return a sort key from strong regularisation to weak: C upwards, prices downwards."""
+    prices = [-value for name, value in sorted(params.items()) if _is_number(value) and name != "C"]
+    return (params["C"], prices)

@@ -107,37 +107,75 @@ def path_scores(
     scorer : TaskScorer
         Scores the decision values of one task.
     """
-    model = clone(estimator)
-    model._y_is_wide = False
+    walk = _Walk(clone(estimator), tasks, scorer)
     scores, gaps = np.empty((len(models), len(tasks))), np.empty(len(models))
     seconds, weights = np.empty(len(models)), []
-    starts: list[Solution | None] = [None] * len(tasks)
-    stacks_of: list[Any] = []
-    stacks: _Stacks | None = None
-    terms_of: tuple[Any, ...] = ()
-    problems: list[TaskProblem] = []
-    for number, params in enumerate(models):
+    number = 0
+    while number < len(models):
         begun = time.perf_counter()
+        solved = walk.solve(models[number])
+        same = slice(number, number + 1 + walk.certified_ahead(models[number + 1 :]))
+        scores[same] = walk.scores()
+        gaps[same] = max(one.gap for one in solved)
+        count = len(range(*same.indices(len(models))))
+        weights += [np.mean([one.weights for one in solved], axis=0)] * count
+        seconds[same] = (time.perf_counter() - begun) / count
+        number += count
+    even = len({len(row) for row in weights}) == 1
+    return PathResult(scores, np.array(weights) if even else None, gaps, seconds)
+
+
+class _Walk:
+    """One model after the other on the same tasks, keeping what the next one can use."""
+
+    def __init__(
+        self, model: MultiTaskKernelModel, tasks: list[SplitTask], scorer: TaskScorer
+    ) -> None:
+        self.model, self.tasks, self.scorer = model, tasks, scorer
+        self.model._y_is_wide = False
+        self.kernels: list[Any] = []
+        self.loss: Any = None
+        self.solved: list[Solution | None] = [None] * len(tasks)
+        self.last_scores: list[float] = []
+
+    def solve(self, params: dict[str, Any]) -> list[Solution]:
+        """Solve one model, from the one before it where kernels and loss are the same."""
+        model = self.model
         for name, value in params.items():
             setattr(model, name, value)
-        wanted = [getattr(model, name) for name in model._stack_parameters]
-        if stacks is None or any(a is not b for a, b in zip(wanted, stacks_of, strict=True)):
-            stacks, stacks_of = _Stacks(model, tasks), wanted
-            starts = [None] * len(tasks)
-        settings = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
-        if settings != terms_of:
-            problems, terms_of = _pose(model, tasks), settings
-            starts = [None] * len(tasks)
-        solved = _solve(model, stacks, problems, starts)
-        starts = list(solved)
-        weights.append(np.mean([one.weights for one in solved], axis=0))
-        gaps[number] = max(one.gap for one in solved)
-        for place, task in enumerate(tasks):
-            values = stacks.decide(place, solved[place])
-            scores[number, place] = scorer(model, place, values, task.X_test, task.y_test)
-        seconds[number] = time.perf_counter() - begun
-    same = len({len(row) for row in weights}) == 1
-    return PathResult(scores, np.array(weights) if same else None, gaps, seconds)
+        kernels = [getattr(model, name) for name in model._stack_parameters]
+        if not self.kernels or any(a is not b for a, b in zip(kernels, self.kernels, strict=True)):
+            self.kernels, self.loss = kernels, None
+            self.stacks = _Stacks(model, self.tasks)
+        loss = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
+        if loss != self.loss:
+            self.loss, self.solved = loss, [None] * len(self.tasks)
+            self.problems = _pose(model, self.tasks)
+        found = _solve(model, self.stacks, self.problems, self.solved)
+        self.changed = [
+            before is None or after.v is not before.v
+            for before, after in zip(self.solved, found, strict=True)
+        ]
+        self.solved = list(found)
+        return found
+
+    def scores(self) -> list[float]:
+        """Return the test score of every task; a solution that did not change keeps its own."""
+        if any(self.changed) or not self.last_scores:
+            self.last_scores = [
+                self.scorer(
+                    self.model, place, self.stacks.decide(place, one), task.X_test, task.y_test
+                )
+                for place, (one, task) in enumerate(zip(self.solved, self.tasks, strict=True))
+                if one is not None
+            ]
+        return self.last_scores
+
+    def certified_ahead(self, models: list[dict[str, Any]]) -> int:
+        """Return how many of the next models the present solution solves too."""
+        if len(self.tasks) > 1 or self.solved[0] is None:
+            return 0
+        return self.model._certified_ahead(self.solved[0], *self.stacks.gram[0], models)
 
 
 def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:

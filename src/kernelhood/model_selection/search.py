@@ -64,8 +64,9 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         One entry per point of the grid, as in scikit-learn, with two more columns: `model`, the
         number of the distinct model along the path, and `status`, "ok" or why it was left out.
     best_index_, best_score_, best_params_
-        The best point. Ties go to the stronger regularisation: the model that comes first on the
-        path, and the first of its points in the grid. With `per_task`, dictionaries by task.
+        The best point. Ties go to the stronger regularisation, the smaller C and then the larger
+        other parameters of the distinct models, and to the first point of the grid among equal
+        models. With `per_task`, dictionaries by task.
     best_estimator_ : estimator
         Fitted to all data; with `per_task`, a dictionary of estimators by task.
     n_models_ : int
@@ -186,7 +187,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _choose(self, models: Models, by_task: Array, names: list[Hashable]) -> None:
         def best(scores: Array) -> tuple[int, float]:
-            model = int(np.nanargmax(scores))
+            best_ones = np.flatnonzero(scores == np.nanmax(scores))
+            model = int(best_ones[np.argmin(models.strength[best_ones])])
             return int(np.argmax(models.model_of == model)), float(scores[model])
 
         if not self.per_task:

@@ -86,6 +86,31 @@ def solve_concave(
     return found._replace(objective=trace[-1][0], n_iter=n_solved, trace=np.array(trace))
 
 
+def solved_rewards(found: Solution, G: Array, row: Array, rewards: Array, tol: float) -> int:
+    """Return for how many of the leading rewards the solution is stationary, without any SVM.
+
+    Parameters
+    ----------
+    found : Solution
+        A stationary point for some reward.
+    G : ndarray of shape (n_kernels, n_kernels)
+        Frobenius products of the base kernels.
+    row : ndarray of shape (n_kernels,)
+        The budget's coefficients.
+    rewards : ndarray of shape (n_rewards,)
+        Values of w.
+    tol : float
+        Relative gap to accept.
+    """
+    pull = G @ found.weights
+    objective = found.svm_value - rewards * float(pull @ found.weights)
+    surplus = (found.curvatures + rewards[:, None] * pull) / row
+    dual = found.gain - float(row @ found.weights) * surplus.max(axis=1)
+    gaps = (objective - dual) / np.maximum(np.abs(objective), max(found.svm_value, 1e-12))
+    solved = gaps <= tol
+    return len(rewards) if solved.all() else int(np.argmin(solved))
+
+
 def _levels(found: Solution, G: Array, reward: float) -> Array:
     """Return the values of w to follow, each twice the one before, up to `reward`."""
     norm = float(found.weights @ G @ found.weights)
