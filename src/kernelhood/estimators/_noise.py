@@ -28,12 +28,8 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
         self, Ks: Array, problem: TaskProblem, G: Array, d: Array, rho: float
     ) -> TaskSolution:
         """Minimise ``S(Khat) + (rho/2) |Khat - K_nu|^2``."""
-        start = problem.start
-        if start is not None:
-            tau = start.curvatures[-1] / rho
-            start = start._replace(weights=np.append(start.weights, tau))
         found = solve_neighborhood(
-            Ks, problem.terms, rho, start=start, tol=self.tol, max_iter=self.max_iter
+            Ks, problem.terms, rho, start=problem.start, tol=self.tol, max_iter=self.max_iter
         )
         nu, G = found.weights[:-1], G[:-1, :-1]
         own = _own_alignment(nu, G, found.curvatures, 0.5 / rho)
