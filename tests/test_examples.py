@@ -104,6 +104,10 @@ def test_the_first_example_runs_as_printed(page, capsys):
     assert gap <= 1e-3
 
 
+def test_the_page_of_methods_runs_as_printed():
+    assert len(run_blocks("docs/methods.md")["METHODS"]) == 7
+
+
 def test_the_guide_runs_as_printed():
     pytest.importorskip("pandas")
     assert run_blocks("docs/guide.md")["search"].best_score_ > 0.9

@@ -154,8 +154,8 @@ OWN_GRIDS = {
     "avmtmkl": {"C": [0.1, 1.0]},
     "mt-mkl": {"sharing_budget": [0.0, 1.0]},
     "rpkl": {"rho": [0.25, 100.0], "spread_level": [1, 3]},
-    "onjkl": {"rho": [0.1, 100.0]},
-    "kta": {"eta": [1e-3, 1.0]},
+    "onjkl": {"rho": [0.1, 100.0, 1.0]},
+    "kta": {"eta": [1e-3, 1.0, 0.03]},
     "mt-onmkl": {"beta": [0.01, 1.0]},
 }
 

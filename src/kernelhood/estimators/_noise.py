@@ -11,7 +11,6 @@ from kernelhood.alignment import cosine
 from kernelhood.estimators._base import MultiTaskKernelModel, TaskProblem, TaskSolution
 from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
 from kernelhood.kernels import KernelBank
-from kernelhood.solvers.fixed import unsolved
 from kernelhood.solvers.noise_kernel import solve_neighborhood
 
 
@@ -29,13 +28,8 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
         self, Ks: Array, problem: TaskProblem, G: Array, d: Array, rho: float
     ) -> TaskSolution:
         """Minimise ``S(Khat) + (rho/2) |Khat - K_nu|^2``."""
-        start = problem.start
-        if start is not None:
-            tau = start.curvatures[-1] / rho
-            weights = np.append(start.weights, tau)
-            start = unsolved(Ks, problem.terms, weights)._replace(v=start.v)
         found = solve_neighborhood(
-            Ks, problem.terms, rho, start=start, tol=self.tol, max_iter=self.max_iter
+            Ks, problem.terms, rho, start=problem.start, tol=self.tol, max_iter=self.max_iter
         )
         nu, G = found.weights[:-1], G[:-1, :-1]
         own = _own_alignment(nu, G, found.curvatures, 0.5 / rho)

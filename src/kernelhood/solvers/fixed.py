@@ -54,14 +54,16 @@ def solve_fixed(
     return svm.solution(point, np.array(trace))
 
 
-def unsolved(Ks: Array, terms: DualTerms, weights: Array) -> Solution:
-    """Return the weights with the dual vector 0, for a solver to start from.
+def start_at(Ks: Array, terms: DualTerms, weights: Array, v: Array | None = None) -> Solution:
+    """Return any weights and dual vector as a solution to start from, with its true values.
 
     Parameters
     ----------
     Ks, terms, weights
         As in `solve_fixed`.
+    v : ndarray of shape (n_samples,), optional
+        Feasible dual vector, 0 by default.
     """
     svm = TaskSvm.of(Ks, terms)
-    point = svm.at(weights)
+    point = svm.at(weights, v)
     return svm.solution(point, np.array([[point.value, np.inf]]))

@@ -17,7 +17,7 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.fixed import unsolved
+from kernelhood.solvers.fixed import start_at
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.penalty import Penalty
@@ -45,7 +45,7 @@ def solve_neighborhood(
     rho : float
         Weight of the squared distance, positive.
     start : Solution, optional
-        The solution for another rho.
+        The solution for another rho; tau follows from its dual vector.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -62,11 +62,14 @@ def solve_neighborhood(
     quadratic = np.zeros((n_kernels + 1, n_kernels + 1))
     quadratic[-1, -1] = rho
     if start is None:
-        weights = row / n_kernels
+        weights, v = row / n_kernels, None
         weights[-1] = _guess(Ks[-1], terms, rho)
-        start = unsolved(Ks, terms, weights)
+    else:
+        tau, v = start.curvatures[-1] / rho, start.v
+        weights = np.append(start.weights[:n_kernels], tau)
+    first = start_at(Ks, terms, weights, v)
     penalty = Penalty(np.zeros_like(row), quadratic, row, 1.0)
-    return solve_mkl(Ks, terms, penalty, start=start, tol=tol, max_iter=max_iter)
+    return solve_mkl(Ks, terms, penalty, start=first, tol=tol, max_iter=max_iter)
 
 
 def _guess(noise: Array, terms: DualTerms, rho: float) -> float:

@@ -93,7 +93,8 @@ def _minimise_model(H: Array, bends: Array, slopes: Array, x: Array, budgets: Ar
     """
     n_kernels = x.shape[1]
     empty = budgets <= 0.0
-    y = np.repeat((np.where(empty, 1.0, budgets) / n_kernels)[:, None], n_kernels, axis=1)
+    totals = np.where(empty, 1.0, budgets)[:, None]
+    y = np.repeat(totals / n_kernels, n_kernels, axis=1)
     size = float(np.max(np.abs(slopes))) + 1e-300
     z = np.full_like(y, size)
     floor = 1e-14 * (np.einsum("tmm->", H) / len(H) + float(np.max(bends))) + 1e-300
@@ -103,7 +104,9 @@ def _minimise_model(H: Array, bends: Array, slopes: Array, x: Array, budgets: Ar
         gradient[empty] = z[empty]
         centre = _CENTRE * float(np.vdot(y, z)) / y.size
         dy, dz = _direction(H, bends, gradient, y, z, centre, empty)
-        y, z = y + _longest(y, dy) * dy, z + _longest(z, dz) * dz
+        length = min(_longest(y, dy), _longest(z, dz))
+        y, z = y + length * dy, z + length * dz
+        y *= totals / y.sum(axis=1, keepdims=True)
         if float(np.vdot(y, z)) <= _CLOSE * size:
             break
     y[empty] = 0.0
@@ -137,11 +140,11 @@ def _direction(
 
 def _sum_free_inverse(A: Array) -> Array:
     """Return the matrices B with ``B r = argmin 1/2 d'Ad - r'd`` over d that sum to zero."""
-    inverse = np.linalg.inv(A)
-    ones = inverse.sum(axis=2)
-    return np.asarray(
-        inverse - ones[:, :, None] * ones[:, None, :] / ones.sum(axis=1)[:, None, None]
-    )
+    n_matrices, n = A.shape[:2]
+    bordered = np.zeros((n_matrices, n + 1, n + 1))
+    bordered[:, :n, :n] = A
+    bordered[:, n, :n] = bordered[:, :n, n] = np.einsum("tmm->t", A)[:, None] / n
+    return np.asarray(np.linalg.inv(bordered)[:, :n, :n])
 
 
 def _diagonals(values: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.fixed import solve_fixed, unsolved
+from kernelhood.solvers.fixed import solve_fixed, start_at
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
@@ -84,7 +84,7 @@ def solve_aligned(
         that of the SVM at the final weights.
     """
     if start is None:
-        start = unsolved(Ks, terms, nearest_weights(G, products))
+        start = start_at(Ks, terms, nearest_weights(G, products))
     penalty = Penalty(-eta * products, eta * G, np.zeros_like(products), 0.0)
     found = solve_mkl(Ks, terms, penalty, start=start, tol=tol, max_iter=max_iter)
     svm = solve_fixed(Ks, terms, found.weights, v=found.v, tol=tol, max_iter=max_iter)
