@@ -188,7 +188,7 @@ def test_the_path_is_drawn(labelled):
 def test_it_looks_like_its_estimator(labelled):
     search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [4.0]}, cv=2)
     search.fit(labelled.X, labelled.y, task=labelled.task)
-    assert search.classes_.tolist() == [0, 1]
+    assert search.classes_.tolist() == [-1, 1]
     regressor = kh.KernelSearchCV(kh.MTONMKLRegressor(), {"C": [4.0]})
     assert not hasattr(regressor, "decision_function")
 
