@@ -261,6 +261,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         self.objective_ = float(sum(solution.objective for solution in solutions))
         self.dual_gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.trace_ = [solution.trace for solution in solutions]
         self.n_samples_ = np.array([len(problem.rows) for problem in problems])
 
     def _report(self, solved: list[TaskSolution]) -> None:
