@@ -28,13 +28,18 @@ class Samples:
         Inputs.
     y, task, sample_id : ndarray of shape (n_samples,)
         Targets, tasks, and which rows are the same object.
+    kind : {"classification", "regression"}
+        What the targets are.
     """
 
     X: Any
     y: AnyArray
     task: AnyArray
     sample_id: AnyArray
+    kind: str
 
+
+KINDS = f"{CLASSIFICATION!r} or {REGRESSION!r}"
 
 #: Name to loader and kind; a loader takes the data home and a seed.
 LOADERS: dict[str, tuple[Callable[[Any, int], Any], str]] = {
@@ -56,7 +61,8 @@ def check_datasets(asked: Any) -> dict[str, Samples | None]:
     Parameters
     ----------
     asked : str, iterable of str, or mapping of str to Bunch
-        Names, or a user's data sets with X, y, task and, where tasks share objects, sample_id.
+        Names, or a user's data sets with X, y, task and, where tasks share objects, sample_id;
+        kind says whether they are for classification or regression, where y leaves it open.
     """
     if isinstance(asked, Mapping):
         found: dict[str, Samples | None] = {
@@ -77,9 +83,7 @@ def check_datasets(asked: Any) -> dict[str, Samples | None]:
 
 def kind_of(name: str, samples: Samples | None) -> str:
     """Return whether a data set is for classification or regression."""
-    if samples is None:
-        return LOADERS[name][1]
-    return REGRESSION if type_of_target(samples.y) == "continuous" else CLASSIFICATION
+    return LOADERS[name][1] if samples is None else samples.kind
 
 
 @lru_cache(maxsize=1)
@@ -113,4 +117,10 @@ def _as_samples(name: str, bunch: Any) -> Samples:
         )
     ids = bunch.get("sample_id")
     ids = np.arange(len(y)) if ids is None else np.asarray(ids)
-    return Samples(X, y, np.asarray(task), ids)
+    return Samples(X, y, np.asarray(task), ids, _kind(name, bunch.get("kind"), y))
+
+
+def _kind(name: str, asked: str | None, y: AnyArray) -> str:
+    if asked not in (None, CLASSIFICATION, REGRESSION):
+        raise ValueError(f"data set {name!r} has kind={asked!r}; give {KINDS}.")
+    return asked or (REGRESSION if type_of_target(y) == "continuous" else CLASSIFICATION)

@@ -51,10 +51,10 @@ def plot_critical_difference(
     for place, (method, mean) in enumerate(means.items()):
         left = place < half
         depth = -0.9 - 0.5 * (place if left else k - 1 - place)
-        edge = 0.95 if left else k + 0.05
+        edge, gap = (0.95, -0.06) if left else (k + 0.05, 0.06)
         ax.plot([mean, mean, edge], [0, depth, depth], color="#555555", lw=0.9)
         text = f"{label(method)}  {mean:.2f}" if left else f"{mean:.2f}  {label(method)}"
-        ax.text(edge, depth, text, ha="right" if left else "left", va="center", fontsize=9)
+        ax.text(edge + gap, depth, text, ha="right" if left else "left", va="center", fontsize=9)
     for level, (low, high) in enumerate(_cliques(np.asarray(means), distance)):
         height = -0.18 - 0.16 * level
         ax.plot([low - 0.04, high + 0.04], [height, height], color="#c1272d", lw=3.2)
@@ -97,7 +97,8 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
         )
         for name in methods
     }
-    low = min(0.0, *(float(mean.min()) for mean in means.values()))
+    lowest = min(float(mean.min()) for mean in means.values())
+    low = min(np.floor(20.0 * lowest) / 20.0, 0.95)
     figure, panels = _panels(len(methods), 3.1)
     for ax, name in zip(panels, methods, strict=True):
         image = ax.imshow(means[name], vmin=low, vmax=1.0, cmap="viridis")
@@ -105,7 +106,7 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
         ax.set(xlabel="neighborhood of task", ylabel="kernel of task")
         ax.set_xticks([0, len(means[name]) - 1], ["1", str(len(means[name]))])
         ax.set_yticks([0, len(means[name]) - 1], ["1", str(len(means[name]))])
-    figure.colorbar(image, ax=panels, label="alignment", shrink=0.7)
+    _colorbar(figure, image, panels, "alignment")
     return figure
 
 
@@ -132,15 +133,19 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
         for name in methods
     }
     n_tasks = max(len(ones[0]["tasks"]) for ones in found.values())
-    figure, panels = _panels(len(methods), 1.3 + 0.16 * n_tasks)
+    crowded = n_tasks > 12
+    figure, panels = _panels(len(methods), 1.2 + (0.11 if crowded else 0.16) * n_tasks)
     for ax, name in zip(panels, methods, strict=True):
         first = found[name][0]
         shares = np.mean([_shares(np.array(one["values"])) for one in found[name]], axis=0)
         image = ax.imshow(shares, vmin=0.0, vmax=1.0, cmap="magma_r", aspect="auto")
         ax.set_title(label(name), fontsize=10)
-        ax.set_xticks(range(len(first["kernels"])), first["kernels"], rotation=90, fontsize=7)
-        ax.set_yticks(range(len(first["tasks"])), first["tasks"], fontsize=7)
-    figure.colorbar(image, ax=panels, label="share of the weight", shrink=0.7)
+        ax.set_yticks(range(len(first["tasks"])), first["tasks"], fontsize=6 if crowded else 7)
+        ax.set_xticks([])
+    for ax, name in list(zip(panels, methods, strict=True))[-2:]:
+        names = found[name][0]["kernels"]
+        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    _colorbar(figure, image, panels, "share of the weight")
     return figure
 
 
@@ -180,6 +185,10 @@ def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
             seconds, np.maximum(gaps, 1e-9), marker=".", lw=1.4, label=label(row.method), **style
         )
     ax.set(xscale="log", yscale="log", xlabel="seconds", ylabel="gap of the worst task")
+    ticker = import_extra("matplotlib.ticker", "bench")
+    ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.xaxis.set_minor_locator(ticker.NullLocator())
     ax.grid(alpha=0.25)
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
@@ -215,9 +224,16 @@ def _panels(count: int, height: float) -> tuple[Any, list[Any]]:
     return figure, axes[:count]
 
 
+def _colorbar(figure: Any, image: Any, panels: list[Any], text: str) -> None:
+    bar = figure.colorbar(image, ax=panels, location="bottom", label=text, shrink=0.5, aspect=35)
+    bar.outline.set_visible(False)
+
+
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
     return _figure(size).subplots() if ax is None else ax
 
 
 def _figure(size: tuple[float, float]) -> Any:
-    return import_extra("matplotlib.figure", "bench").Figure(figsize=size, layout="constrained")
+    figure = import_extra("matplotlib.figure", "bench").Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.1)
+    return figure

@@ -7,20 +7,21 @@ from html import escape
 STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 62rem; padding: 1rem; color: #1d2733; background: #fff;
+body { margin: 0 auto; max-width: 80rem; padding: 1rem; color: #1d2733; background: #fff;
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: .5rem 0; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; padding-bottom: .2rem;
   border-bottom: 1px solid #d8dee6; }
-p, li { overflow-wrap: anywhere; }
+p, li, pre { overflow-wrap: anywhere; max-width: 50rem; }
 pre { background: #f3f5f8; padding: .7rem .9rem; border-radius: 6px; white-space: pre-wrap;
   overflow-wrap: anywhere; font-size: .85rem; }
 .wide { overflow-x: auto; -webkit-overflow-scrolling: touch; }
-table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .7rem; text-align: right; white-space: nowrap; }
+table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .35rem .45rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
-thead th { border-bottom: 2px solid #1b5e8c; vertical-align: bottom; padding: 0; }
-thead button { all: unset; cursor: pointer; padding: .35rem .7rem; font-weight: 600;
+thead th { border-bottom: 2px solid #1b5e8c; vertical-align: bottom; padding: 0;
+  white-space: normal; }
+thead button { all: unset; cursor: pointer; padding: .35rem .45rem; font-weight: 600;
   display: block; }
 thead button:focus-visible { outline: 2px solid #1b5e8c; }
 thead button::after { content: "\\2195"; color: #9aa7b5; padding-left: .3rem; }

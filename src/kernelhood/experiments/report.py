@@ -126,8 +126,9 @@ def _head(results: Any, command: str | None) -> list[str]:
     """Return what was done and how to do it again."""
     runs = int(results.groupby(["dataset", "method"]).size().max()) if len(results) else 0
     lines = [
-        f"<p>{results['method'].nunique()} methods, {results['dataset'].nunique()} data sets, "
-        f"{runs} runs each: mean over tasks and runs, and standard error over runs.</p>"
+        f"<p>{_count(results['method'].nunique(), 'method')}, "
+        f"{_count(results['dataset'].nunique(), 'data set')}, {_count(runs, 'run')} of each: mean "
+        "over tasks and runs, and standard error over runs.</p>"
     ]
     if command is not None:
         lines.append(f"<p>To repeat it:</p><pre><code>{escape(command)}</code></pre>")
@@ -138,6 +139,10 @@ def _head(results: Any, command: str | None) -> list[str]:
     return lines
 
 
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def _table(results: Any) -> list[str]:
     """Return the table, the statistics and the notes."""
     remarks = [f"<li>{escape(line)}</li>" for line in notes(results)]
@@ -146,7 +151,7 @@ def _table(results: Any) -> list[str]:
         return ["<p>No run has a score.</p>", *after]
     head, body = grid_of_cells(results)
     tops = "".join(
-        f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in head
+        f'<th scope="col"><button type="button">{_heading(name)}</button></th>' for name in head
     )
     lines = [f"<tr>{''.join(_cell(head, row, k) for k in range(len(row)))}</tr>" for row in body]
     sentences = [f"<p>{escape(line)}</p>" for line in findings(results)]
@@ -158,6 +163,11 @@ def _table(results: Any) -> list[str]:
         *sentences,
         *after,
     ]
+
+
+def _heading(name: str) -> str:
+    """Return a column's name; the percent sign stays with the word before it."""
+    return escape(name).replace(" %", "&nbsp;%")
 
 
 def _cell(head: list[str], row: list[str], place: int) -> str:

@@ -1,7 +1,7 @@
 """Comparing many methods over many data sets (Demsar, JMLR 7, 2006).
 
-Functions take a frame with the columns dataset, method and score, such as `run` returns; rows of the
-same data set and method are averaged first. A column metric says whether larger is better.
+Functions take a frame with the columns dataset, method and score, such as `run` returns; rows of
+the same data set and method are averaged first. A column metric says whether larger is better.
 """
 
 from __future__ import annotations

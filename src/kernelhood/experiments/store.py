@@ -13,6 +13,7 @@ from typing import Self
 from kernelhood.experiments.job import Job, Row
 
 _SECONDS_TO_WAIT = 60.0
+_FORMAT = 1
 _CREATE = """
 CREATE TABLE IF NOT EXISTS runs (
     dataset TEXT NOT NULL,
@@ -68,6 +69,8 @@ class Store:
         try:
             with self._transaction() as connection:
                 connection.execute(_CREATE)
+                # Written each time, so that a store that cannot be written is found out now.
+                connection.execute(f"PRAGMA user_version = {_FORMAT}")
         except StoreError:
             self._connection.close()
             raise

@@ -1,0 +1,59 @@
+import sqlite3
+
+import pytest
+
+from kernelhood.experiments.bench import report_bench, report_results
+
+pytest.importorskip("rich")
+
+SMALL = {"methods": ["mt-onmkl", "mt-onmkl-printed"], "runs": 1}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """Run on the digits; return the folder and what was said."""
+    out = tmp_path_factory.mktemp("bench") / "report"
+    return out, report_bench(["digits"], out, quiet=True, command="kernelhood bench", **SMALL)
+
+
+def test_the_text_has_table_statistics_and_files(bench):
+    out, report = bench
+    assert report.good
+    assert "Digits accuracy %" in report.text
+    assert "2 methods on 8 tasks" in report.text
+    files = [line.removeprefix("wrote ") for line in report.text.splitlines() if "wrote" in line]
+    assert sorted(files) == sorted(str(path) for path in out.rglob("*") if path.is_file())
+    assert str(out / "runs.sqlite") in files
+
+
+def test_accuracies_on_digits_are_far_above_chance(bench):
+    out, _ = bench
+    lines = (out / "table.md").read_text(encoding="utf-8").splitlines()[2:4]
+    assert all(float(line.split("|")[2]) > 95 for line in lines)
+
+
+def test_started_again_it_only_reads(bench, monkeypatch, capsys):
+    out, report = bench
+    monkeypatch.setattr("kernelhood.experiments.job.search", None)
+    again = report_bench(["digits"], out, command="kernelhood bench", **SMALL)
+    assert again == report
+    assert capsys.readouterr().out.count("already there") == 2
+
+
+def test_results_are_drawn_again(bench, tmp_path):
+    out, _ = bench
+    drawn = report_results(out / "results.csv", tmp_path, command="kernelhood bench")
+    assert drawn.good
+    for name in ("table.md", "table.tex", "results.csv", "report.html"):
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
+    beside = report_results(out / "results.csv", None, command="kernelhood bench")
+    assert f"wrote {out / 'report.html'}" in beside.text
+
+
+def test_a_failed_run_is_told_and_no_good(tmp_path):
+    report = report_bench(["landmine"], tmp_path / "out", quiet=True, data_home=tmp_path, **SMALL)
+    assert not report.good
+    assert "Failed: landmine, mt-onmkl, run 0: FileNotFoundError" in report.text
+    with sqlite3.connect(tmp_path / "out" / "runs.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM runs WHERE failed").fetchone() == (2,)
+    connection.close()
