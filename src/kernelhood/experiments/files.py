@@ -47,6 +47,8 @@ def picture(figure: Any, kind: str) -> bytes:
         Format.
     """
     matplotlib = import_extra("matplotlib", "bench")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # the layout is found; it need not be sought for every format
     content = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {}
     with matplotlib.rc_context({"svg.hashsalt": "kernelhood"}):

@@ -145,7 +145,7 @@ def empty_row(job: Job, error: str | None = None) -> Row:
 
 def dumps(value: Any) -> str:
     """Return JSON that is the same for equal values."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _measure(job: Job) -> Row:
@@ -204,8 +204,3 @@ def _short(values: Any) -> Any:
 
 def _versions() -> Mapping[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
-
-
-def _plain(value: Any) -> Any:
-    """Return a NumPy scalar as a Python one."""
-    return value.item()
