@@ -1,6 +1,7 @@
 import os
 import signal
 import sys
+import threading
 
 import pytest
 
@@ -29,7 +30,6 @@ def die_at_one(number):
 @pytest.mark.parametrize("n_jobs", [None, 1, 2])
 def test_every_result_has_its_number(n_jobs):
     assert sorted(run_as_completed(square, [3, 4, 5], n_jobs=n_jobs)) == [(0, 9), (1, 16), (2, 25)]
-    assert map_in_threads(square, [3, 4, 5], n_jobs) == [9, 16, 25]
 
 
 def test_what_a_dead_worker_had_is_done_again(tmp_path):
@@ -48,3 +48,28 @@ def test_no_dask_is_one_clear_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install 'kernelhood\[dask\]'"):
         list(run_as_completed(square, [1], scheduler="tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+def test_results_keep_their_order(n_jobs):
+    assert map_in_threads(lambda x: x * x, range(20), n_jobs) == [x * x for x in range(20)]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1])
+def test_one_job_stays_in_this_thread(n_jobs):
+    here = threading.get_ident()
+    assert set(map_in_threads(lambda _: threading.get_ident(), range(4), n_jobs)) == {here}
+
+
+def test_two_jobs_run_at_the_same_time():
+    meeting = threading.Barrier(2, timeout=30)
+    assert sorted(map_in_threads(lambda _: meeting.wait(), range(2), 2)) == [0, 1]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_errors_come_through(n_jobs):
+    def fail(item):
+        raise ValueError(f"item {item}")
+
+    with pytest.raises(ValueError, match="item 0"):
+        map_in_threads(fail, [0], n_jobs)

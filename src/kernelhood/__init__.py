@@ -8,7 +8,22 @@
 from importlib.metadata import version
 
 from kernelhood import alignment, bounds, datasets
-from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
+from kernelhood.estimators import (
+    AVMTMKLClassifier,
+    AVMTMKLRegressor,
+    ITLClassifier,
+    ITLRegressor,
+    KTAClassifier,
+    KTARegressor,
+    MTMKLClassifier,
+    MTMKLRegressor,
+    MTONMKLClassifier,
+    MTONMKLRegressor,
+    ONJKLClassifier,
+    ONJKLRegressor,
+    RPKLClassifier,
+    RPKLRegressor,
+)
 from kernelhood.kernels import (
     Custom,
     Gaussian,
@@ -21,23 +36,45 @@ from kernelhood.kernels import (
     Precomputed,
     default_bank,
 )
+from kernelhood.model_selection import (
+    KernelSearchCV,
+    TaskShuffleSplit,
+    TaskStratifiedKFold,
+    paper_grid,
+)
 
 __version__ = version("kernelhood")
 
 __all__ = [
+    "AVMTMKLClassifier",
+    "AVMTMKLRegressor",
     "Custom",
     "Gaussian",
+    "ITLClassifier",
+    "ITLRegressor",
+    "KTAClassifier",
+    "KTARegressor",
     "Kernel",
     "KernelBank",
+    "KernelSearchCV",
     "Linear",
+    "MTMKLClassifier",
+    "MTMKLRegressor",
     "MTONMKLClassifier",
     "MTONMKLRegressor",
     "Normalized",
+    "ONJKLClassifier",
+    "ONJKLRegressor",
     "Pairwise",
     "Polynomial",
     "Precomputed",
+    "RPKLClassifier",
+    "RPKLRegressor",
+    "TaskShuffleSplit",
+    "TaskStratifiedKFold",
     "alignment",
     "bounds",
     "datasets",
     "default_bank",
+    "paper_grid",
 ]

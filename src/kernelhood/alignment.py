@@ -29,7 +29,7 @@ def alignment(K: Array, L: Array, *, centered: bool = False) -> float:
         raise ValueError(f"K and L must be matrices of one shape, got {K.shape} and {L.shape}.")
     if centered:
         K, L = center(K), center(L)
-    return _cosine(float(np.vdot(K, L)), float(np.vdot(K, K)), float(np.vdot(L, L)))
+    return cosine(float(np.vdot(K, L)), float(np.vdot(K, K)), float(np.vdot(L, L)))
 
 
 def center(K: Array) -> Array:
@@ -54,9 +54,10 @@ def span_alignment(G: Array, first: Array, second: Array) -> float:
     first, second : ndarray of shape (n_kernels,)
         Coefficients.
     """
-    return _cosine(float(first @ G @ second), float(first @ G @ first), float(second @ G @ second))
+    return cosine(float(first @ G @ second), float(first @ G @ first), float(second @ G @ second))
 
 
-def _cosine(product: float, first: float, second: float) -> float:
+def cosine(product: float, first: float, second: float) -> float:
+    """Return the cosine from an inner product and two squared norms, 0 where one of them is 0."""
     norms = np.sqrt(max(first, 0.0)) * np.sqrt(max(second, 0.0))
     return float(np.clip(product / norms, -1.0, 1.0)) if norms > 0.0 else 0.0

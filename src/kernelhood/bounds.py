@@ -180,4 +180,7 @@ def _largest_gain(
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if best(2.0**middle)[1] > rho else (low, middle)
-    return best(2.0**high)[0]
+    value, distance = best(2.0**high)
+    if distance > rho + 1e-6 * max(rho, 1.0):
+        raise ValueError("rho is too small: no kernel of weights >= 0 is that close to Khat.")
+    return value

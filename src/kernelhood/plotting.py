@@ -76,6 +76,47 @@ def plot_alignment(alignment: Array, task_names: Sequence[Any], *, ax: Any = Non
     return ax
 
 
+def plot_search_path(
+    scores: Array, weights: Array | None, kernel_names: Sequence[str], *, ax: Any = None
+) -> Any:
+    """Draw the scores and the kernel weights of models along a path, and mark the best.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_models,)
+        Mean test scores, from the strongest regularisation to the weakest.
+    weights : ndarray of shape (n_models, n_kernels) or None
+        Mean kernel weights; drawn as shares.
+    kernel_names : sequence
+        Labels.
+    ax : matplotlib axes, optional
+        Where to draw the scores; the weights get an axis on its right.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    ax = _axes(ax, figsize=(8.0, 4.2))
+    steps = np.arange(len(scores))
+    if weights is not None:
+        totals = weights.sum(axis=1, keepdims=True)
+        shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
+        right = ax.twinx()
+        used = np.flatnonzero(shares.max(axis=0) > 0).tolist()
+        for colour, number in zip(_colours(len(used)), used, strict=False):
+            right.plot(steps, shares[:, number], color=colour, lw=1, label=kernel_names[number])
+        right.set_ylabel("share of the kernel weight")
+        right.set_ylim(0, 1)
+        right.legend(loc="center left", bbox_to_anchor=(1.1, 0.5), frameon=False)
+    best = int(np.nanargmax(scores))
+    ax.plot(steps, scores, color="black", lw=2, label="score")
+    ax.plot(best, scores[best], "o", color="black", ms=9, mfc="white")
+    ax.axvline(best, color="black", lw=0.8, ls=":")
+    ax.set_xlabel("model, from strong to weak regularisation")
+    ax.set_ylabel("mean test score")
+    return ax
+
+
 def _axes(ax: Any, *, figsize: tuple[float, float]) -> Any:
     if ax is not None:
         return ax

@@ -95,11 +95,17 @@ def _as_labels(task: Any) -> AnyArray:
     if isinstance(task, str) or not hasattr(task, "__len__"):
         raise TypeError(f"task must be a sequence of labels, got {type(task).__name__}.")
     values = task.tolist() if hasattr(task, "tolist") else list(task)
-    if any(isinstance(value, list) for value in values):
+    if not all(isinstance(value, Hashable) for value in values):
         raise ValueError("task must be 1-dimensional: one hashable label per row of X.")
-    labels = np.empty(len(values), dtype=object)
-    labels[:] = values
-    return labels
+    return as_objects(values)
+
+
+def as_objects(values: Sequence[Any]) -> AnyArray:
+    """Return a 1-D array of objects, also where they are sequences themselves."""
+    array = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
 
 
 def missing(y: AnyArray) -> AnyArray:

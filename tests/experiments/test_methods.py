@@ -1,7 +1,7 @@
 import pytest
 from sklearn.base import is_classifier, is_regressor
 
-from kernelhood import estimators
+from kernelhood.estimators import METHODS
 from kernelhood.experiments.methods import (
     GRIDS,
     check_methods,
@@ -10,6 +10,7 @@ from kernelhood.experiments.methods import (
     make_grid,
     offered_methods,
 )
+from kernelhood.experiments.published import TABLE_1
 
 
 def test_formulations_are_methods():
@@ -29,13 +30,12 @@ def test_grids_name_parameters_of_either_estimator(method, grid):
         assert all(make_grid(method, grid).values())
 
 
-def test_methods_of_the_registry_are_offered_and_no_others(monkeypatch):
-    pair = (estimators.MTONMKLClassifier, estimators.MTONMKLRegressor)
-    monkeypatch.setattr(estimators, "METHODS", {"itl": pair, "mt-onmkl": pair}, raising=False)
-    assert offered_methods() == ("itl", "mt-onmkl", "mt-onmkl-printed", "mt-onmkl-normalized")
-    assert isinstance(make_estimator("itl", "classification"), pair[0])
-    with pytest.raises(ValueError, match="methods='kta' is unknown; give names among itl, mt-"):
-        check_methods(["itl", "kta"])
+def test_all_methods_of_the_paper_are_offered():
+    assert set(TABLE_1) == set(METHODS)
+    assert offered_methods() == (*METHODS, "mt-onmkl-printed", "mt-onmkl-normalized")
+    for name, (classifier, _) in METHODS.items():
+        assert isinstance(make_estimator(name, "classification"), classifier)
+        assert label(name) == name.upper()
 
 
 def test_names_are_checked():
@@ -43,6 +43,8 @@ def test_names_are_checked():
     assert check_methods("mt-onmkl") == ("mt-onmkl",)
     with pytest.raises(ValueError, match="methods is empty"):
         check_methods([])
+    with pytest.raises(ValueError, match="methods='svm' is unknown; give names among itl, "):
+        check_methods(["itl", "svm"])
     with pytest.raises(ValueError, match="grid='fine' is unknown; give one of quick, paper"):
         make_grid("mt-onmkl", "fine")
 

@@ -4,7 +4,7 @@ from sklearn.base import clone
 
 from kernelhood import MTONMKLClassifier
 from kernelhood.experiments.metrics import METRICS, task_scores
-from kernelhood.experiments.search import paper_grid, search
+from kernelhood.experiments.search import search
 
 
 @pytest.fixture
@@ -35,14 +35,7 @@ def test_points_outside_the_domain_are_passed_over(problem):
     assert best == {"eta": 16.0}
 
 
-def test_a_grid_without_a_good_point_says_why(problem):
-    estimator = MTONMKLClassifier(formulation="printed")
-    with pytest.raises(ValueError, match="eta"):
-        search(estimator, {"eta": [1.0]}, *problem, METRICS["accuracy"])
-
-
-def test_the_papers_grid():
-    grid = paper_grid("mt-onmkl")
-    assert {name: len(values) for name, values in grid.items()} == {"C": 27, "eta": 41, "beta": 41}
-    assert (grid["C"][0], grid["C"][-1]) == (2.0**-13, 2.0**13)
-    assert (grid["eta"][0], grid["beta"][-1]) == (1.0, 2.0**40)
+@pytest.mark.parametrize(("metric", "score"), [("mse", 0.3), ("nmse", 0.3), ("auc", 0.7)])
+def test_scores_come_back_in_the_unit_of_the_metric(metric, score):
+    given = {"mse": -0.3, "nmse": 0.7, "auc": 0.7}[metric]
+    assert METRICS[metric].from_scorer(given) == pytest.approx(score)

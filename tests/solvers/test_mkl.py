@@ -139,9 +139,10 @@ def test_a_warm_start_reaches_the_same_optimum_at_once(loss):
     X, sign = points(50)
     Ks, terms, penalty = stack(X), dual_terms(loss, X, sign, 1.0), trace_price(stack(X), 0.05)
     cold = solve_mkl(Ks, terms, penalty)
-    again = solve_mkl(Ks, terms, penalty, weights=cold.weights, v=cold.v)
-    assert again.n_iter <= 2
-    near = solve_mkl(Ks, terms, trace_price(Ks, 0.055), weights=cold.weights, v=cold.v)
+    again = solve_mkl(Ks, terms, penalty, start=cold)
+    assert again.n_iter == 0
+    assert again.objective == pytest.approx(cold.objective, rel=1e-12)
+    near = solve_mkl(Ks, terms, trace_price(Ks, 0.055), start=cold)
     fresh = solve_mkl(Ks, terms, trace_price(Ks, 0.055))
     assert near.n_iter <= fresh.n_iter
     assert near.objective == pytest.approx(fresh.objective, rel=2e-3)

@@ -1,5 +1,38 @@
 """The estimators: one pipeline from X to predictions, one step of it for every method."""
 
+from kernelhood.estimators.averaged import AVMTMKLClassifier, AVMTMKLRegressor
+from kernelhood.estimators.itl import ITLClassifier, ITLRegressor
+from kernelhood.estimators.kta import KTAClassifier, KTARegressor
+from kernelhood.estimators.mtmkl import MTMKLClassifier, MTMKLRegressor
 from kernelhood.estimators.mtonmkl import MTONMKLClassifier, MTONMKLRegressor
+from kernelhood.estimators.onjkl import ONJKLClassifier, ONJKLRegressor
+from kernelhood.estimators.rpkl import RPKLClassifier, RPKLRegressor
 
-__all__ = ["MTONMKLClassifier", "MTONMKLRegressor"]
+METHODS = {
+    "itl": (ITLClassifier, ITLRegressor),
+    "avmtmkl": (AVMTMKLClassifier, AVMTMKLRegressor),
+    "mt-mkl": (MTMKLClassifier, MTMKLRegressor),
+    "rpkl": (RPKLClassifier, RPKLRegressor),
+    "onjkl": (ONJKLClassifier, ONJKLRegressor),
+    "kta": (KTAClassifier, KTARegressor),
+    "mt-onmkl": (MTONMKLClassifier, MTONMKLRegressor),
+}
+"""The methods of the paper's Table 1 by name, each as a classifier and a regressor."""
+
+__all__ = [
+    "METHODS",
+    "AVMTMKLClassifier",
+    "AVMTMKLRegressor",
+    "ITLClassifier",
+    "ITLRegressor",
+    "KTAClassifier",
+    "KTARegressor",
+    "MTMKLClassifier",
+    "MTMKLRegressor",
+    "MTONMKLClassifier",
+    "MTONMKLRegressor",
+    "ONJKLClassifier",
+    "ONJKLRegressor",
+    "RPKLClassifier",
+    "RPKLRegressor",
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators._inspection import KernelInspection
+from kernelhood.estimators._inspection import KernelInspection, Neighborhood
 from kernelhood.kernels import KernelBank, default_bank
 from kernelhood.losses import DualTerms
 from kernelhood.parallel import map_in_threads
@@ -39,10 +39,13 @@ from kernelhood.tasks import (
     TaskRows,
     check_task,
     known_tasks,
+    missing,
     split_by_column,
     split_by_label,
     take_column,
 )
+
+_TECHNICAL = frozenset({"max_iter", "task_column", "n_jobs", "verbose"})
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class TaskProblem:
         The loss.
     sample_weight : ndarray of shape (n_samples,)
         How often each sample counts.
+    start : Solution, optional
+        The solution of a similar problem on the same samples.
     """
 
     name: Hashable
@@ -68,6 +73,7 @@ class TaskProblem:
     X: Any
     terms: DualTerms
     sample_weight: Array
+    start: Solution | None = None
 
 
 @dataclass(frozen=True)
@@ -78,22 +84,62 @@ class TaskSolution:
     ----------
     solution : Solution
         Weights, dual vector and certificate.
-    neighborhood : ndarray of shape (n_kernels,)
-        Coefficients of the neighborhood-defining matrix on the base kernels.
-    gram : ndarray of shape (n_kernels, n_kernels)
-        Frobenius products of the base kernels.
-    traces : ndarray of shape (n_kernels,)
-        Their traces.
+    neighborhood : Neighborhood, optional
+        The neighborhood-defining matrix, where the method has one.
     """
 
     solution: Solution
-    neighborhood: Array
-    gram: Array
-    traces: Array
+    neighborhood: Neighborhood | None = None
 
 
 class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
-    """Base of all estimators."""
+    """Base of all estimators.
+
+    Parameters
+    ----------
+    kernels : KernelBank or list of kernels, optional
+        The base kernels: kernelhood kernels, names of scikit-learn's pairwise kernels, callables.
+        By default `default_bank`, the ten kernels of the paper.
+    C : float
+        Weight of the loss.
+    tol : float
+        Relative duality gap to reach in every task.
+    max_iter : int
+        Largest number of SVMs to solve for a task.
+    task_column : int or str, optional
+        The column of X that names the task, so that nothing has to be routed through pipelines
+        and searches.
+    n_jobs : int, optional
+        Threads over tasks.
+    verbose : bool or int
+        Print a line per task.
+
+    Attributes
+    ----------
+    tasks_ : list
+        Names of the tasks; their order is that of the rows of all arrays below.
+    weights_ : ndarray of shape (n_tasks, n_kernels)
+        theta, the kernel weights.
+    shared_weights_ : ndarray of shape (n_kernels,)
+        mu, the largest part that all tasks have in common.
+    specific_weights_ : ndarray of shape (n_tasks, n_kernels)
+        lambda, the rest.
+    support_, support_vectors_, dual_coef_ : list of ndarray
+        For every task the rows of X that support its function, these rows, and their
+        coefficients.
+    intercept_ : ndarray of shape (n_tasks,)
+        Intercepts.
+    objective_ : float
+        Sum of the tasks' objectives.
+    dual_gap_ : float
+        Relative duality gap of the worst task.
+    n_iter_ : int
+        SVMs solved for the slowest task.
+    n_features_in_ : int
+        Columns of X seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X was a data frame.
+    """
 
     _parameter_constraints: dict[str, Any] = {
         "kernels": "no_validation",
@@ -105,6 +151,8 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         "verbose": ["verbose"],
     }
 
+    _stack_parameters: tuple[str, ...] = ("kernels",)
+
     kernels: Any
     C: float
     tol: float
@@ -113,9 +161,15 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
     n_jobs: int | None
     verbose: int | bool
 
-    @abstractmethod
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Gather the parameter constraints that the parts of an estimator declare."""
+        super().__init_subclass__(**options)
+        parts = [vars(part).get("_parameter_constraints", {}) for part in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: one for part in parts for name, one in part.items()}
+
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         """Learn the weights and the SVM of one task."""
+        raise NotImplementedError
 
     @abstractmethod
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
@@ -128,6 +182,30 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
     @abstractmethod
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
         """Return the dual terms of every task, and remember how to decode predictions."""
+
+    _coupled = False
+
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters that give the same predictor and are equal for equal models.
+
+        Raises a ValueError for parameters outside the method's domain.
+        """
+        return {name: value for name, value in params.items() if name not in _TECHNICAL}
+
+    @classmethod
+    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return where canonical parameters stand on a path, each model warm-starting the next.
+
+        By default from strong regularisation to weak.
+        """
+        return (params["C"],)
+
+    def _certified_ahead(
+        self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Return how many of the next models on a path this solution solves as well."""
+        return 0
 
     def _check_settings(self) -> None:
         """Raise where parameters contradict each other; called before any work."""
@@ -195,14 +273,15 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
 
     def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
         """Return the validated features and the task labels, from wherever they were given."""
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if self.task_column is not None:
+        accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
+        if self.task_column is None:
+            points = validate_data(self, X, reset=reset, **accept)
+        else:
             if task is not None:
                 raise ValueError("task and task_column both name the tasks: give only one of them.")
+            validate_data(self, X, reset=reset, skip_check_array=True)
             X, task = take_column(X, self.task_column)
-        points = check_array(
-            X, accept_sparse="csr", dtype=np.float64, estimator=self, input_name="X"
-        )
+            points = check_array(X, estimator=self, input_name="X", **accept)
         return points, None if task is None else check_task(task, points.shape[0])
 
     def _names_without_task(self) -> list[str] | None:
@@ -238,10 +317,18 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
         def solve(problem: TaskProblem) -> TaskSolution:
-            Ks = bank(problem.X)
+            Ks = self._kernel_stack(bank, problem.X, problem.sample_weight)
             return self._solve_task(Ks, problem, *frobenius_gram(Ks, problem.sample_weight))
 
         return map_in_threads(solve, problems, self.n_jobs)
+
+    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
+        """Return the kernels of a task with these training points; mostly those of all tasks."""
+        return bank
+
+    def _kernel_stack(self, bank: KernelBank, X: Any, sample_weight: Array) -> Array:
+        """Return the kernel matrices that a task is solved with, at its training points."""
+        return self._task_bank(bank, X, sample_weight)(X)
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         solutions = [one.solution for one in solved]
@@ -255,9 +342,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         self.weights_ = np.array([solution.weights for solution in solutions])
         self.shared_weights_ = self.weights_.min(axis=0)
         self.specific_weights_ = self.weights_ - self.shared_weights_
-        self.neighborhood_weights_ = np.array([one.neighborhood for one in solved])
-        self.gram_ = np.array([one.gram for one in solved])
-        self.traces_ = np.array([one.traces for one in solved])
+        self._store_neighborhoods([one.neighborhood for one in solved])
         self.objective_ = float(sum(solution.objective for solution in solutions))
         self.dual_gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
@@ -315,18 +400,42 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         support = self.support_vectors_[number]
         values = np.full(points.shape[0], self.intercept_[number])
         if support.shape[0]:
-            K = self._bank.combine(points, support, self.weights_[number])
+            K = self._bank_of(number).combine(points, support, self.weights_[number])
             values += K @ self.dual_coef_[number]
         return values
 
+    @staticmethod
+    @abstractmethod
+    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+        """Return the score of one task's predictions."""
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy or R^2 of the predictions, averaged over the tasks that occur.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+        """
+        return self._mean_over_tasks(self.predict(X, task=task), X, y, task, sample_weight)
+
     def _mean_over_tasks(
-        self, metric: Callable[..., float], X: Any, y: Any, task: Any, sample_weight: Any
+        self, predicted: AnyArray, X: Any, y: Any, task: Any, sample_weight: Any
     ) -> float:
-        """Return a metric of the predictions, averaged over the tasks that occur in the data."""
-        predicted = self.predict(X, task=task)
+        """Return the metric of predictions, averaged over the tasks that occur in the data."""
+        check_consistent_length(predicted, y)
         if predicted.ndim == 2:
-            tasks = split_by_column(self._check_targets(y))
-            predictions = [predicted[one.rows, column] for column, one in enumerate(tasks)]
+            y = self._check_targets(y)
+            if y.shape != predicted.shape:
+                raise ValueError(
+                    f"y must hold one column for each of the {predicted.shape[1]} tasks, as in "
+                    f"fit: got shape {y.shape}."
+                )
+            occurring = np.flatnonzero(~missing(y).all(axis=0))
+            tasks = split_by_column(y[:, occurring])
+            predictions = [
+                predicted[one.rows, column] for column, one in zip(occurring, tasks, strict=True)
+            ]
         else:
             labels = self._read_points(X, task, reset=False)[1]
             y = column_or_1d(y)
@@ -335,7 +444,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
             predictions = [predicted[one.rows] for one in tasks]
         shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
         scores = [
-            metric(one.y, guess, sample_weight=shared[one.rows])
+            self._metric(one.y, guess, sample_weight=shared[one.rows])
             for one, guess in zip(tasks, predictions, strict=True)
         ]
         return float(np.mean(scores))

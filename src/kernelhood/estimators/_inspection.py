@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,47 @@ from kernelhood.bounds import BoundTerms, rademacher_bound
 from kernelhood.kernels import KernelBank
 
 
+@dataclass(frozen=True)
+class Neighborhood:
+    """The neighborhood-defining matrix of one task.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        Coefficients on the base kernels of the matrix, or of the part of it that exists beyond
+        the training points.
+    gram : ndarray of shape (n_kernels, n_kernels)
+        Frobenius products of the base kernels.
+    traces : ndarray of shape (n_kernels,)
+        Their traces.
+    alignment : float, optional
+        Cosine between the task's kernel and the whole matrix on the training points, where the
+        base kernels carry only a part of it.
+    """
+
+    weights: Array
+    gram: Array
+    traces: Array
+    alignment: float | None = None
+
+
 class KernelInspection:
     """Methods that read the fitted weights; mixed into every estimator."""
 
     _bank: KernelBank
     tasks_: list[Hashable]
     weights_: Array
-    neighborhood_weights_: Array
-    gram_: Array
-    traces_: Array
     n_samples_: Array
+
+    def _bank_of(self, number: int) -> KernelBank:
+        """Return the kernels of a task; all tasks have the same unless a method says otherwise."""
+        return self._bank
+
+    def _kernel_names(self) -> list[str]:
+        return self._bank.names
+
+    def _store_neighborhoods(self, found: list[Neighborhood | None]) -> None:
+        """Keep what defines the neighborhoods; most methods have none."""
 
     def weights_table(self) -> Any:
         """Return the weights as a data frame with one row per task, one column per kernel.
@@ -34,9 +66,10 @@ class KernelInspection:
         try:
             import pandas as pd
         except ImportError:
-            return _text_table([str(task) for task in self.tasks_], self._bank.names, self.weights_)
+            tasks = [str(task) for task in self.tasks_]
+            return _text_table(tasks, self._kernel_names(), self.weights_)
         index = pd.Index(self.tasks_, name="task", tupleize_cols=False)
-        return pd.DataFrame(self.weights_, index=index, columns=self._bank.names)
+        return pd.DataFrame(self.weights_, index=index, columns=self._kernel_names())
 
     def task_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the task's learned kernel ``sum_m theta_t^m k_m`` at any points.
@@ -48,7 +81,30 @@ class KernelInspection:
         task : hashable
             One of ``tasks_``.
         """
-        return self._bank.combine(X, Z, self.weights_[self._task_number(task)])
+        number = self._task_number(task)
+        return self._bank_of(number).combine(X, Z, self.weights_[number])
+
+    def _task_number(self, task: Hashable) -> int:
+        check_is_fitted(self)
+        if task not in self.tasks_:
+            known = ", ".join(map(repr, self.tasks_))
+            raise ValueError(f"task {task!r} was not seen in fit; known are {known}.")
+        return self.tasks_.index(task)
+
+
+class NeighborhoodInspection(KernelInspection):
+    """Methods that read the learned neighborhoods; mixed into estimators that have them."""
+
+    neighborhood_weights_: Array
+    gram_: Array
+    traces_: Array
+
+    def _store_neighborhoods(self, found: list[Neighborhood | None]) -> None:
+        known = [one for one in found if one is not None]
+        self.neighborhood_weights_ = np.array([one.weights for one in known])
+        self.gram_ = np.array([one.gram for one in known])
+        self.traces_ = np.array([one.traces for one in known])
+        self._own_alignments = [one.alignment for one in known]
 
     def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the kernel ``sum_m kappa_t^m k_m`` that defines the task's neighborhood.
@@ -60,25 +116,35 @@ class KernelInspection:
         task : hashable
             One of ``tasks_``.
         """
-        return self._bank.combine(X, Z, self.neighborhood_weights_[self._task_number(task)])
+        number = self._task_number(task)
+        return self._bank_of(number).combine(X, Z, self.neighborhood_weights_[number])
 
     def alignment(self) -> Array:
         """Return how the tasks' kernels align with the kernels that define neighborhoods.
 
         Entry (t, s) is the cosine between the learned kernel of task t and the neighborhood kernel
         of task s, both evaluated at the training points of task t; 0 where one of them vanishes.
+        Where the matrix that defines a neighborhood exists only on the task's own training points,
+        the diagonal tells of the whole matrix and the rest of what `neighborhood_kernel` gives.
 
         Returns
         -------
         ndarray of shape (n_tasks, n_tasks)
         """
         check_is_fitted(self)
-        return np.array(
-            [
-                [span_alignment(G, theta, kappa) for kappa in self.neighborhood_weights_]
-                for G, theta in zip(self.gram_, self.weights_, strict=True)
-            ]
-        )
+        n_tasks = len(self.tasks_)
+        cosines = [[self._cosine(t, s) for s in range(n_tasks)] for t in range(n_tasks)]
+        for t, own in enumerate(self._own_alignments):
+            cosines[t][t] = cosines[t][t] if own is None else own
+        return np.array(cosines)
+
+    def _cosine(self, t: int, s: int) -> float:
+        """Return the alignment of task t with the neighborhood kernel of task s."""
+        return span_alignment(self.gram_[t], self.weights_[t], self.neighborhood_weights_[s])
+
+
+class BoundInspection(NeighborhoodInspection):
+    """The bound on the complexity of MT-ONMKL's class, whose matrices the base kernels span."""
 
     def rademacher_bound(
         self, rho: float, *, radius: float = 1.0, form: str = "geometric"
@@ -98,13 +164,6 @@ class KernelInspection:
         terms = BoundTerms.from_tasks(self.gram_, self.traces_, self.neighborhood_weights_)
         n_samples = int(np.sum(self.n_samples_))
         return rademacher_bound(terms, n_samples, rho=rho, radius=radius, form=form)
-
-    def _task_number(self, task: Hashable) -> int:
-        check_is_fitted(self)
-        if task not in self.tasks_:
-            known = ", ".join(map(repr, self.tasks_))
-            raise ValueError(f"task {task!r} was not seen in fit; known are {known}.")
-        return self.tasks_.index(task)
 
 
 def _text_table(rows: list[str], columns: list[str], values: Array) -> str:

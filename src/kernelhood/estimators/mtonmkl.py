@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
 from kernelhood.estimators._base import TaskProblem, TaskSolution
+from kernelhood.estimators._docs import documented
+from kernelhood.estimators._inspection import BoundInspection, Neighborhood
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.formulations import FORMULATIONS, check_domain, coefficients, weight_penalty
-from kernelhood.solvers.concave import solve_concave
+from kernelhood.solvers.concave import solve_concave, solved_rewards
 from kernelhood.solvers.mkl import solve_mkl
+from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
 
 
-class _NeighborhoodStep:
-    """The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form."""
-
-    _parameter_constraints: dict[str, Any] = {
-        "eta": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "formulation": [StrOptions(set(FORMULATIONS))],
-    }
-
-    eta: float
-    beta: float
-    formulation: str
-    tol: float
-    max_iter: int
-
-    def _check_settings(self) -> None:
-        check_domain(self.formulation, self.eta, self.beta)
-
-    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        terms = coefficients(self.formulation, self.eta, self.beta)
-        penalty = weight_penalty(terms, G, d, float(problem.sample_weight.sum()))
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        if terms.fixed_trace:
-            found = solve_concave(Ks, problem.terms, penalty, G, -terms.f, **limits)
-        else:
-            found = solve_mkl(Ks, problem.terms, penalty, **limits)
-        kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)
-        return TaskSolution(found, kappa, G, d)
-
-
-class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
-    """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
+class _NeighborhoodStep(BoundInspection):
+    """The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form.
 
     Parameters
     ----------
-    kernels : KernelBank or list of kernels, optional
-        The base kernels: kernelhood kernels, names of scikit-learn's pairwise kernels, callables.
-        By default `default_bank`, the ten kernels of the paper.
-    C : float
-        Weight of the loss.
     eta : float
         Weight of the distance between a task's kernel and its neighborhood-defining matrix. In
         `corrected` it moves that matrix, never the predictions.
@@ -64,51 +35,13 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
         the kernel weights.
     formulation : {"corrected", "printed", "normalized"}
         Which problem the paper's iteration is read as; see the page "Reading the paper".
-        `printed` needs ``eta >= 7 * beta``, `normalized` ``eta > 2 * beta``.
-    tol : float
-        Relative duality gap to reach in every task.
-    max_iter : int
-        Largest number of SVMs to solve for a task.
-    class_weight : dict or "balanced", optional
-        Weights of the classes, as in scikit-learn.
-    task_column : int or str, optional
-        The column of X that names the task, so that nothing has to be routed through pipelines
-        and searches.
-    n_jobs : int, optional
-        Threads over tasks.
-    verbose : bool or int
-        Print a line per task.
+        `printed` needs ``eta >= 7 * beta``, `normalized` ``eta > 2 * beta``; the gap of
+        `normalized` is that of the convex problem that its stationary point solves.
 
     Attributes
     ----------
-    tasks_ : list
-        Names of the tasks; their order is that of the rows of all arrays below.
-    classes_ : ndarray of shape (2,), or list of these
-        The two classes, per task where they differ.
-    weights_ : ndarray of shape (n_tasks, n_kernels)
-        theta, the kernel weights.
-    shared_weights_ : ndarray of shape (n_kernels,)
-        mu, the largest part that all tasks have in common.
-    specific_weights_ : ndarray of shape (n_tasks, n_kernels)
-        lambda, the rest.
     neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
         kappa, the coefficients of the neighborhood-defining matrices on the base kernels.
-    support_, support_vectors_, dual_coef_ : list of ndarray
-        For every task the rows of X that support its function, these rows, and their
-        coefficients.
-    intercept_ : ndarray of shape (n_tasks,)
-        Intercepts.
-    objective_ : float
-        Sum of the tasks' objectives.
-    dual_gap_ : float
-        Relative duality gap of the worst task; for `normalized`, of the convex problem that its
-        stationary point solves.
-    n_iter_ : int
-        SVMs solved for the slowest task.
-    n_features_in_ : int
-        Columns of X seen in `fit`.
-    feature_names_in_ : ndarray of str
-        Their names, where X was a data frame.
 
     Notes
     -----
@@ -118,6 +51,76 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
 
     with K_t = sum_m theta_t^m K_t^m, S_t the value of the task's SVM, d_t the traces and G_t the
     Frobenius products of the base kernels; a and f follow from the formulation.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "eta": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "formulation": [StrOptions(set(FORMULATIONS))],
+    }
+
+    C: float
+    eta: float
+    beta: float
+    formulation: str
+    tol: float
+    max_iter: int
+
+    def _check_settings(self) -> None:
+        check_domain(self.formulation, self.eta, self.beta)
+
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the representative of all (C, eta, beta) that give the same predictor.
+
+        The predictor depends on a / C^2 and f / C^3 only: for `corrected` on beta / C^2, for
+        `printed` on C and beta / eta, and for `normalized` on C and the reward w.
+        """
+        C, eta, beta = params["C"], params["eta"], params["beta"]
+        check_domain(params["formulation"], eta, beta)
+        same = super()._canonical(params)  # type: ignore[misc]
+        same["formulation"] = params["formulation"]
+        if params["formulation"] == "corrected":
+            return {**same, "C": 1.0, "eta": 1.0, "beta": beta / C**2}
+        if params["formulation"] == "printed":
+            return {**same, "eta": eta / beta, "beta": 1.0}
+        reward = 2.0 * eta * beta / (eta - 2.0 * beta)
+        return {**same, "eta": reward, "beta": 0.25 * reward}
+
+    @classmethod
+    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Let the price fall along the path; the reward of `normalized` has to rise instead."""
+        if params["formulation"] == "normalized":
+            return (params["C"], params["beta"])
+        return (params["C"], -params["beta"], params["eta"])
+
+    def _certified_ahead(
+        self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Look ahead along the rewards of `normalized`, of which a grid holds very many."""
+        if self.formulation != "normalized":
+            return 0
+        same = takewhile(lambda params: params["C"] == self.C, models)
+        rewards = np.array([4.0 * params["beta"] for params in same])
+        return solved_rewards(found, G, d, rewards, self.tol)
+
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
+        terms = coefficients(self.formulation, self.eta, self.beta)
+        penalty = weight_penalty(terms, G, d, float(problem.sample_weight.sum()))
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if terms.fixed_trace:
+            found = solve_concave(
+                Ks, problem.terms, penalty, G, -terms.f, start=problem.start, **limits
+            )
+        else:
+            found = solve_mkl(Ks, problem.terms, penalty, start=problem.start, **limits)
+        kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)
+        return TaskSolution(found, Neighborhood(kappa, G, d))
+
+
+@documented
+class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
+    """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
     Examples
     --------
@@ -131,11 +134,6 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
     (True, True)
     """
-
-    _parameter_constraints: dict[str, Any] = {
-        **MultiTaskClassifier._parameter_constraints,
-        **_NeighborhoodStep._parameter_constraints,
-    }
 
     def __init__(
         self,
@@ -152,89 +150,24 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        self.kernels = kernels
-        self.C = C
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            class_weight=class_weight,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.eta = eta
         self.beta = beta
         self.formulation = formulation
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.task_column = task_column
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
 
+@documented
 class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
-
-    Parameters
-    ----------
-    kernels : KernelBank or list of kernels, optional
-        The base kernels: kernelhood kernels, names of scikit-learn's pairwise kernels, callables.
-        By default `default_bank`, the ten kernels of the paper.
-    C : float
-        Weight of the loss.
-    eta : float
-        Weight of the distance between a task's kernel and its neighborhood-defining matrix. In
-        `corrected` it moves that matrix, never the predictions.
-    beta : float
-        Weight of the regulariser that the Rademacher bound suggests: the larger, the smaller
-        the kernel weights.
-    epsilon : float
-        Half the width of the insensitive tube, in the units of y.
-    formulation : {"corrected", "printed", "normalized"}
-        Which problem the paper's iteration is read as; see the page "Reading the paper".
-        `printed` needs ``eta >= 7 * beta``, `normalized` ``eta > 2 * beta``.
-    tol : float
-        Relative duality gap to reach in every task.
-    max_iter : int
-        Largest number of SVMs to solve for a task.
-    task_column : int or str, optional
-        The column of X that names the task, so that nothing has to be routed through pipelines
-        and searches.
-    n_jobs : int, optional
-        Threads over tasks.
-    verbose : bool or int
-        Print a line per task.
-
-    Attributes
-    ----------
-    tasks_ : list
-        Names of the tasks; their order is that of the rows of all arrays below.
-    weights_ : ndarray of shape (n_tasks, n_kernels)
-        theta, the kernel weights.
-    shared_weights_ : ndarray of shape (n_kernels,)
-        mu, the largest part that all tasks have in common.
-    specific_weights_ : ndarray of shape (n_tasks, n_kernels)
-        lambda, the rest.
-    neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
-        kappa, the coefficients of the neighborhood-defining matrices on the base kernels.
-    support_, support_vectors_, dual_coef_ : list of ndarray
-        For every task the rows of X that support its function, these rows, and their
-        coefficients.
-    intercept_ : ndarray of shape (n_tasks,)
-        Intercepts.
-    objective_ : float
-        Sum of the tasks' objectives.
-    dual_gap_ : float
-        Relative duality gap of the worst task; for `normalized`, of the convex problem that its
-        stationary point solves.
-    n_iter_ : int
-        SVMs solved for the slowest task.
-    n_features_in_ : int
-        Columns of X seen in `fit`.
-    feature_names_in_ : ndarray of str
-        Their names, where X was a data frame.
-
-    Notes
-    -----
-    For every task t the model solves problem (P),
-
-        min over theta_t >= 0 of  S_t(K_t) + a d_t'theta_t + (f/2) theta_t'G_t theta_t,
-
-    with K_t = sum_m theta_t^m K_t^m, S_t the value of the task's SVM, d_t the traces and G_t the
-    Frobenius products of the base kernels; a and f follow from the formulation.
 
     Examples
     --------
@@ -246,11 +179,6 @@ class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
     >>> model.predict(X).shape, model.tasks_
     ((50, 2), [0, 1])
     """
-
-    _parameter_constraints: dict[str, Any] = {
-        **MultiTaskRegressor._parameter_constraints,
-        **_NeighborhoodStep._parameter_constraints,
-    }
 
     def __init__(
         self,
@@ -267,14 +195,16 @@ class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        self.kernels = kernels
-        self.C = C
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            epsilon=epsilon,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.eta = eta
         self.beta = beta
-        self.epsilon = epsilon
         self.formulation = formulation
-        self.tol = tol
-        self.max_iter = max_iter
-        self.task_column = task_column
-        self.n_jobs = n_jobs
-        self.verbose = verbose

@@ -186,7 +186,7 @@ def _pictures(method: str, model: Any) -> Row:
     """Return what the figures need: weights, alignment and the gap after every SVM, as JSON."""
     weights = {
         "tasks": [str(name) for name in model.tasks_],
-        "kernels": list(model._bank.names),
+        "kernels": list(model.weights_table().columns),
         "values": _short(model.weights_),
     }
     aligned = method.startswith(ALIGNED)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelhood import estimators
+from kernelhood.estimators import METHODS
 from kernelhood.experiments.metrics import CLASSIFICATION
-from kernelhood.experiments.search import paper_grid
 from kernelhood.formulations import FORMULATIONS
+from kernelhood.model_selection import paper_grid
 
 GRIDS = ("quick", "paper")
 
@@ -52,7 +52,7 @@ def offered_methods() -> tuple[str, ...]:
     ['mt-onmkl', 'mt-onmkl-printed', 'mt-onmkl-normalized']
     """
     others = [f"mt-onmkl-{name}" for name in FORMULATIONS if name != "corrected"]
-    return (*_classes(), *others)
+    return (*METHODS, *others)
 
 
 def check_methods(methods: Any) -> tuple[str, ...]:
@@ -80,8 +80,8 @@ def make_estimator(method: str, kind: str) -> Any:
         What the targets are.
     """
     name, formulation = _split(method)
-    classifier, regressor = _classes()[name]
-    settings = {} if formulation is None else {"formulation": formulation}
+    classifier, regressor = METHODS[name]
+    settings: dict[str, Any] = {} if formulation is None else {"formulation": formulation}
     return (classifier if kind == CLASSIFICATION else regressor)(**settings)
 
 
@@ -110,10 +110,3 @@ def _split(method: str) -> tuple[str, str | None]:
     if not method.startswith("mt-onmkl"):
         return method, None
     return "mt-onmkl", method.removeprefix("mt-onmkl").lstrip("-") or "corrected"
-
-
-def _classes() -> dict[str, tuple[Any, Any]]:
-    """Return the registry of estimators: name to classifier and regressor."""
-    alone = {"mt-onmkl": (estimators.MTONMKLClassifier, estimators.MTONMKLRegressor)}
-    found: dict[str, tuple[Any, Any]] = getattr(estimators, "METHODS", alone)
-    return found

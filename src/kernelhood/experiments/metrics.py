@@ -44,6 +44,12 @@ class Metric:
     percent: bool = False
     needs_decision: bool = False
 
+    def from_scorer(self, value: float) -> float:
+        """Return what scikit-learn's scorer gives as this score."""
+        if self.greater_is_better:
+            return value
+        return 1.0 - value if self.scoring == "r2" else -value
+
 
 def _normalised_error(y: AnyArray, predicted: AnyArray) -> float:
     """Return the mean squared error divided by the variance of y."""

@@ -87,7 +87,8 @@ def gaussian_ladder(
     spread : float
         The widest spread, and the only one for which exponentials are evaluated.
     squarings : ndarray of int, shape (n_rungs,)
-        How often to square to come from the one before to this one; 0 for the first.
+        How often to square to come from the one before to this one; 0 for the first and for an
+        equal spread.
     places : ndarray of int, shape (n_rungs,)
         The slices of out.
     out : ndarray of shape (n_kernels, n, m)
@@ -104,7 +105,7 @@ def gaussian_ladder(
         for rung in range(1, places.shape[0]):
             before, row = row, out[places[rung], i]
             for j in range(row.shape[0]):
-                row[j] = before[j] * before[j]
+                row[j] = before[j] * before[j] if squarings[rung] > 0 else before[j]
             for _ in range(squarings[rung] - 1):
                 for j in range(row.shape[0]):
                     row[j] *= row[j]

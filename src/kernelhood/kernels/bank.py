@@ -83,13 +83,15 @@ class KernelBank(Sequence[Kernel]):
         numbers = {name: number for number, name in enumerate(feature_names)}
         return KernelBank(_resolve(kernel, numbers) for kernel in self.kernels)
 
-    def __call__(self, X: Points, Z: Points | None = None) -> Array:
+    def __call__(self, X: Points, Z: Points | None = None, *, out: Array | None = None) -> Array:
         """Return the stack of kernel matrices.
 
         Parameters
         ----------
         X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
             The points; Z = None stands for X.
+        out : ndarray of shape (n_kernels, n, m), optional
+            Room to write the stack to.
 
         Returns
         -------
@@ -97,9 +99,9 @@ class KernelBank(Sequence[Kernel]):
         """
         X = restrict(X, None)
         Z = X if Z is None else restrict(Z, None)
-        out = np.empty((len(self), X.shape[0], Z.shape[0]))
-        self._fill(range(len(self)), X, Z, out)
-        return out
+        stack = np.empty((len(self), X.shape[0], Z.shape[0])) if out is None else out
+        self._fill(range(len(self)), X, Z, stack)
+        return stack
 
     def combine(self, X: Points, Z: Points, weights: Array) -> Array:
         """Return ``sum_m weights_m k_m(X, Z)`` in blocks of rows, without the whole stack.

@@ -10,6 +10,8 @@ problem, so the gap of that problem is the certificate.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kernelhood._typing import Array
@@ -28,8 +30,7 @@ def solve_concave(
     G: Array,
     reward: float,
     *,
-    weights: Array | None = None,
-    v: Array | None = None,
+    start: Solution | None = None,
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
@@ -47,8 +48,9 @@ def solve_concave(
         Frobenius products of the base kernels.
     reward : float
         w, at least 0.
-    weights, v : ndarray, optional
-        A start.
+    start : Solution, optional
+        The solution of the same problem with a smaller w, to follow from there; by default the
+        path starts at w = 0.
     tol : float
         Relative gap of the convex problem that a stationary point has to solve.
     max_iter : int
@@ -60,29 +62,53 @@ def solve_concave(
         Its trace has one row for each convex problem at the final w: the concave objective and
         the gap of the convex problem; the last one is the stationarity of the solution.
     """
-    found = solve_mkl(Ks, terms, penalty, weights=weights, v=v, tol=tol, max_iter=max_iter)
-    n_solved, trace = found.n_iter, []
-    for level in _levels(found, G, reward):
+    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    n_solved = 0
+    if start is None:
+        start = solve_mkl(Ks, terms, penalty, **limits)
+        n_solved = start.n_iter
+        levels = _levels(start, G, reward)
+    else:
+        levels = np.array([reward])
+    found = start
+    trace: list[tuple[float, float]] = []
+    for level in levels:
+        trace = []
         for _ in range(max_iter):
             prices = -level * (G @ found.weights)
-            found = solve_mkl(
-                Ks,
-                terms,
-                penalty._replace(linear=prices),
-                weights=found.weights,
-                v=found.v,
-                tol=tol,
-                max_iter=max_iter,
-            )
+            tangent = penalty._replace(linear=prices)
+            found = solve_mkl(Ks, terms, tangent, start=found, **limits)
             n_solved += found.n_iter
             bent = 0.5 * level * float(found.weights @ G @ found.weights)
-            objective = found.objective - float(prices @ found.weights) - bent
-            trace.append((level, objective, found.gap))
-            if found.n_iter == 1:
+            trace.append((found.svm_value - bent, found.gap))
+            if found.n_iter == 0:
                 break
-    steps = np.array(trace)
-    last = steps[steps[:, 0] == steps[-1, 0], 1:]
-    return found._replace(objective=float(last[-1, 0]), n_iter=n_solved, trace=last)
+    return found._replace(objective=trace[-1][0], n_iter=n_solved, trace=np.array(trace))
+
+
+def solved_rewards(found: Solution, G: Array, row: Array, rewards: Array, tol: float) -> int:
+    """Return for how many of the leading rewards the solution is stationary, without any SVM.
+
+    Parameters
+    ----------
+    found : Solution
+        A stationary point for some reward.
+    G : ndarray of shape (n_kernels, n_kernels)
+        Frobenius products of the base kernels.
+    row : ndarray of shape (n_kernels,)
+        The budget's coefficients.
+    rewards : ndarray of shape (n_rewards,)
+        Values of w.
+    tol : float
+        Relative gap to accept.
+    """
+    pull = G @ found.weights
+    objective = found.svm_value - rewards * float(pull @ found.weights)
+    surplus = (found.curvatures + rewards[:, None] * pull) / row
+    dual = found.gain - float(row @ found.weights) * surplus.max(axis=1)
+    gaps = (objective - dual) / np.maximum(np.abs(objective), max(found.svm_value, 1e-12))
+    solved = gaps <= tol
+    return len(rewards) if solved.all() else int(np.argmin(solved))
 
 
 def _levels(found: Solution, G: Array, reward: float) -> Array:

@@ -7,14 +7,13 @@ Here the problem is put into units of order one and given a start; the loop is i
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.mkl_loop import Solution, minimise
-from kernelhood.solvers.penalty import Penalty
+from kernelhood.solvers.mkl_loop import Solution, minimise, relative_gap
+from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_value
+from kernelhood.solvers.units import units_of
 
 
 def solve_mkl(
@@ -22,8 +21,7 @@ def solve_mkl(
     terms: DualTerms,
     penalty: Penalty,
     *,
-    weights: Array | None = None,
-    v: Array | None = None,
+    start: Solution | None = None,
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
@@ -37,8 +35,9 @@ def solve_mkl(
         Box and linear term of the SVM dual.
     penalty : Penalty
         Price and budget of the weights.
-    weights, v : ndarray, optional
-        A start, for example the solution of a similar problem. By default equal weights and 0.
+    start : Solution, optional
+        The solution of the same SVM with another penalty; returned with its new certificate
+        where it solves this problem too. By default the loop starts from equal weights.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -49,58 +48,56 @@ def solve_mkl(
     Solution
         With the gap that was reached as the last entry of its trace.
     """
-    unit = _units(terms)
+    if start is not None:
+        again = recertified(start, penalty, tol)
+        if again is not None:
+            return again
+    unit = units_of(terms)
     price = unit.scaled_penalty(penalty)
     scaled = unit.scaled_terms(terms)
-    start = _start(price) if weights is None else weights / unit.weight
-    first = np.zeros(Ks.shape[1]) if v is None else v / unit.box
-    found = minimise(Ks, scaled, price, start, first, tol, max_iter)
-    trace = found.trace * [unit.box * unit.target, 1.0]
+    weights = _equal_weights(price) if start is None else start.weights / unit.weight
+    v = np.zeros(Ks.shape[1]) if start is None else start.v / unit.box
+    found = minimise(Ks, scaled, price, weights, v, tol, max_iter)
+    trace = found.trace * [unit.value, 1.0]
     return Solution(
         found.weights * unit.weight,
         found.v * unit.box,
         found.intercept * unit.target + unit.centre,
         float(trace[-1, 0]),
+        found.svm_value * unit.value,
+        found.gain * unit.value + unit.centre * float(found.v.sum()) * unit.box,
+        found.curvatures * unit.box**2,
         found.n_iter,
         trace,
     )
 
 
-class _Units(NamedTuple):
-    """Sizes of the box and the target and the target's mean: the solver sees 1, 1 and 0."""
+def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | None:
+    """Return the solution with its certificate for another penalty, or None where it has none.
 
-    box: float
-    target: float
-    centre: float
+    The same weights and dual vector often solve the neighbours on a path as well; to see it takes
+    no SVM.
 
-    @property
-    def weight(self) -> float:
-        return self.target / self.box
-
-    def scaled_terms(self, terms: DualTerms) -> DualTerms:
-        return DualTerms(
-            (terms.target - self.centre) / self.target,
-            terms.lower / self.box,
-            terms.upper / self.box,
-            terms.epsilon / self.target,
-        )
-
-    def scaled_penalty(self, penalty: Penalty) -> Penalty:
-        return Penalty(
-            penalty.linear / self.box**2,
-            penalty.quadratic * (self.target / self.box**3),
-            penalty.row,
-            penalty.budget / self.weight,
-        )
+    Parameters
+    ----------
+    solution : Solution
+        Of the same SVM with some penalty.
+    penalty : Penalty
+        The other penalty.
+    tol : float
+        Relative duality gap to accept.
+    """
+    if abs(float(penalty.row @ solution.weights) - penalty.budget) > 1e-9 * penalty.budget:
+        return None
+    objective = solution.svm_value + penalty_value(penalty, solution.weights)
+    dual = dual_bound(penalty, solution.gain, solution.curvatures)
+    gap = relative_gap(objective, solution.svm_value, dual)
+    if gap > tol:
+        return None
+    return solution._replace(objective=objective, n_iter=0, trace=np.array([[objective, gap]]))
 
 
-def _units(terms: DualTerms) -> _Units:
-    box = float(max(np.max(terms.upper), -np.min(terms.lower)))
-    spread = float(np.std(terms.target))
-    return _Units(box, spread if spread > 0.0 else 1.0, float(np.mean(terms.target)))
-
-
-def _start(penalty: Penalty) -> Array:
+def _equal_weights(penalty: Penalty) -> Array:
     """Return equal weights that keep the budget, or sum to one where there is none."""
     n_kernels = len(penalty.linear)
     equal = np.full(n_kernels, 1.0 / n_kernels)

@@ -22,6 +22,7 @@ _FIRST_INNER = 1e-3
 _FIRST_DAMPING = 0.01
 _WIDEST_RAY = 10.0
 _SHORT_RAY = 1.0
+_NO_RAY = 1e-3
 _NEWTON, _CLOSER, _AGAIN = 0, 1, 2
 
 
@@ -38,6 +39,10 @@ class Solution(NamedTuple):
         Intercept of the decision function.
     objective : float
         Value of the primal problem.
+    svm_value, gain : float
+        The SVM's part of the objective, and the linear part of its dual.
+    curvatures : ndarray of shape (n_kernels,)
+        ``1/2 v'K^m v``.
     n_iter : int
         SVMs that were solved.
     trace : ndarray of shape (n_iter, 2)
@@ -48,6 +53,9 @@ class Solution(NamedTuple):
     v: Array
     intercept: float
     objective: float
+    svm_value: float
+    gain: float
+    curvatures: Array
     n_iter: int
     trace: Array
 
@@ -118,9 +126,13 @@ def _propose(
     return weights, min(1.0, factor ** (-0.5 * power)), float(np.log(factor))
 
 
-def _relative_gap(point: _Point, dual: float) -> float:
+def relative_gap(objective: float, svm_value: float, dual: float) -> float:
     """Return the duality gap relative to the objective, or to the SVM's part where that is more."""
-    return (point.objective - dual) / max(_scale(point), 1e-12)
+    return (objective - dual) / max(abs(objective), svm_value, 1e-12)
+
+
+def _gap(point: _Point, dual: float) -> float:
+    return relative_gap(point.objective, point.svm_value, dual)
 
 
 def _scale(point: _Point) -> float:
@@ -132,16 +144,18 @@ def _after_failure(
 ) -> tuple[int, float]:
     """Return what to do when the trial's objective is not lower, and how far to go back.
 
-    By convexity the gradient promises at least what any step along it can gain. Where that is
-    less than the accuracy of the SVMs, they have to be solved better; a ray that was too long is
-    shortened; otherwise the best point between the two is guessed from both slopes.
+    A ray that was too long, or that with the Newton step does not lead downwards, is shortened.
+    By convexity the gradient promises at least what a step along it can gain. Where that is less
+    than the accuracy of the SVMs, they have to be solved better; otherwise the best point between
+    the two is guessed from both slopes.
     """
     step = trial.weights - here.weights
     slope = np.dot(penalty_slope(penalty, here.weights) - here.curvatures, step)
-    if -slope < 3.0 * noise:
+    flat = -slope < 3.0 * noise
+    if abs(ray) > (_NO_RAY if flat else _SHORT_RAY):
+        return _NEWTON, 0.3
+    if flat:
         return _AGAIN, 1.0
-    if abs(ray) > _SHORT_RAY:
-        return _NEWTON, 0.4
     next_slope = np.dot(penalty_slope(penalty, trial.weights) - trial.curvatures, step)
     return _CLOSER, line_minimum(here.objective, slope, trial.objective, next_slope)
 
@@ -171,7 +185,7 @@ def minimise(
     here = _evaluate(kernel, terms, penalty, v, products, inner * n)
     best, trial, move, fraction = here, here, _NEWTON, 1.0
     dual = dual_bound(penalty, here.gain, here.curvatures)
-    trace[0] = here.objective, _relative_gap(here, dual)
+    trace[0] = here.objective, _gap(here, dual)
     n_solved, size = 1, 1.0
     while trace[n_solved - 1, 1] > tol and n_solved < max_iter:
         inner = min(inner, 0.03 * max(trace[n_solved - 1, 1], 0.5 * tol) ** 1.5)
@@ -199,10 +213,18 @@ def minimise(
                 radius = fraction * abs(ray)
         if trial.objective < best.objective:
             best = trial
-        trace[n_solved] = best.objective, _relative_gap(best, dual)
+        trace[n_solved] = best.objective, _gap(best, dual)
         n_solved += 1
     return Solution(
-        best.weights, best.v, best.intercept, best.objective, n_solved, trace[:n_solved]
+        best.weights,
+        best.v,
+        best.intercept,
+        best.objective,
+        best.svm_value,
+        best.gain,
+        best.curvatures,
+        n_solved,
+        trace[:n_solved],
     )
 
 

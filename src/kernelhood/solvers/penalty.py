@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Flags
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 
 
@@ -56,6 +56,17 @@ def _feasible_scale(penalty: Penalty, curvatures: Array) -> float:
     return float(np.sqrt(min(1.0, np.min(ratios))))
 
 
+def _free_conjugate(penalty: Penalty, surplus: Array, bound: Flags) -> float:
+    """Return R* where the kernels of the budget have no quadratic price: it is a sum of two."""
+    best = penalty.budget * np.max(surplus[bound] / penalty.row[bound])
+    if np.all(bound):
+        return float(best)
+    quadratic, rest = penalty.quadratic[~bound][:, ~bound], surplus[~bound]
+    nothing = np.zeros(len(rest))
+    weights = solve_nonneg_qp(quadratic, -rest, nothing, nothing)
+    return float(best + np.dot(rest, weights) - 0.5 * np.dot(weights, quadratic @ weights))
+
+
 def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
     """Return a lower bound of the optimal value from one dual vector.
 
@@ -80,8 +91,9 @@ def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
     flat = not np.any(penalty.quadratic)
     if flat and not np.any(penalty.row):
         return _feasible_scale(penalty, curvatures) * gain
-    if flat and np.all(penalty.row > 0.0):
-        return float(gain - penalty.budget * np.max(surplus / penalty.row))
+    bound = penalty.row > 0.0
+    if np.any(bound) and not np.any(penalty.quadratic[bound]):
+        return gain - _free_conjugate(penalty, surplus, bound)
     start = np.zeros(n_kernels)
     if np.any(penalty.row):
         priciest = np.argmax(penalty.row)

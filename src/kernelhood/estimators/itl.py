@@ -1,0 +1,143 @@
+"""ITL: multiple kernel learning for every task on its own."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from kernelhood._typing import Array
+from kernelhood.estimators._base import TaskProblem, TaskSolution
+from kernelhood.estimators._docs import documented
+from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.losses import DualTerms
+from kernelhood.solvers.fixed import solve_fixed
+from kernelhood.solvers.lp_ball import LpBall
+from kernelhood.solvers.mkl import solve_mkl
+from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.solvers.penalty import Penalty
+from kernelhood.solvers.weight_set import solve_over_set
+
+
+class _IndependentStep:
+    """The step of ITL: weights of bounded p-norm.
+
+    Parameters
+    ----------
+    p : float
+        The norm that bounds the weights, from 1 (few kernels) to infinity (their sum).
+
+    Notes
+    -----
+    For every task t the model solves
+
+        min over theta_t >= 0 with |theta_t|_p <= 1 of   S_t(sum_m theta_t^m K_t^m),
+
+    S_t the value of the task's SVM. The dual problem is
+    ``max over v of gain(v) - 1/2 |(v'K_t^m v)_m|_q`` with 1/p + 1/q = 1.
+    """
+
+    _parameter_constraints: dict[str, Any] = {"p": [Interval(Real, 1, None, closed="both")]}
+
+    p: float
+    tol: float
+    max_iter: int
+
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
+        return TaskSolution(self._solve(Ks, problem.terms))
+
+    def _solve(self, Ks: Array, terms: DualTerms) -> Solution:
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        ones = np.ones(len(Ks))
+        if self.p == 1.0:
+            simplex = Penalty(0.0 * ones, np.zeros((len(Ks), len(Ks))), ones, 1.0)
+            return solve_mkl(Ks, terms, simplex, **limits)
+        if np.isinf(self.p) or len(Ks) == 1:
+            return solve_fixed(Ks, terms, ones, **limits)
+        return solve_over_set([Ks], [terms], LpBall(len(Ks), float(self.p)), **limits)[1][0]
+
+
+@documented
+class ITLClassifier(_IndependentStep, MultiTaskClassifier):
+    """Independent multiple kernel learning for classification (ITL).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import ITLClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> task = np.repeat(["left", "right"], 40)
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "mixed")
+    >>> model = ITLClassifier(C=10.0).fit(X, y, task=task)
+    >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        p: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            class_weight=class_weight,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.p = p
+
+
+@documented
+class ITLRegressor(_IndependentStep, MultiTaskRegressor):
+    """Independent multiple kernel learning for regression (ITL).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import ITLRegressor
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> y = np.column_stack([np.sin(3 * X[:, 0]), X[:, 0] ** 2])
+    >>> model = ITLRegressor(C=100.0, epsilon=0.01).fit(X, y)
+    >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        p: float = 1.0,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            epsilon=epsilon,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.p = p

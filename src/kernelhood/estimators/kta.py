@@ -1,0 +1,178 @@
+"""KTA: kernels that align with the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval
+
+from kernelhood._typing import Array
+from kernelhood.alignment import cosine
+from kernelhood.estimators._base import TaskProblem, TaskSolution
+from kernelhood.estimators._docs import documented
+from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
+from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.solvers.fixed import solve_fixed
+from kernelhood.solvers.neighborhood import identity_projection
+from kernelhood.solvers.target_alignment import (
+    centered_alignment_weights,
+    solve_aligned,
+    target_products,
+)
+
+
+class _AlignedStep(NeighborhoodInspection):
+    """The step of KTA: the targets define the neighborhood.
+
+    Parameters
+    ----------
+    eta : float
+        Weight of the distance between a task's kernel and yy'; not used where `centered`.
+    centered : bool
+        Whether to learn in two stages: first the weights alone, by centred alignment, then an
+        SVM.
+
+    Attributes
+    ----------
+    neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
+        Coefficients of the projection of yy' onto the base kernels, which is what new points see
+        of it.
+
+    Notes
+    -----
+    For every task t the model solves
+
+        min over theta_t >= 0 of   S_t(K_t) + (eta/2) |K_t - y_t y_t'|_F^2,
+
+    with K_t = sum_m theta_t^m K_t^m, S_t the value of the task's SVM and y_t its targets, -1 and
+    +1 for classes. ``objective_`` includes the constant (eta/2) |y_t y_t'|^2. ``dual_gap_`` is the
+    larger of two: the gap relative to the objective without that constant, and that of the SVM at
+    the final weights. The larger eta, the closer the weights are to the non-negative least
+    squares ones.
+
+    With ``centered=True`` the weights are theta_t = v/|v|, v the minimiser over v >= 0 of
+    ``v'Mv - 2 v'a``, M and a the Frobenius products of the centred kernels with each other and
+    with y_t y_t' (alignf of Cortes, Mohri and Rostamizadeh, JMLR 13, 2012); ``objective_`` and
+    ``dual_gap_`` are then those of the SVM.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "eta": [Interval(Real, 0, None, closed="neither")],
+        "centered": ["boolean"],
+    }
+
+    eta: float
+    centered: bool
+    tol: float
+    max_iter: int
+
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        same: dict[str, Any] = super()._canonical(params)  # type: ignore[misc]
+        return {**same, "eta": 1.0} if params["centered"] else same
+
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
+        y, counts = problem.terms.target, problem.sample_weight
+        products, size = target_products(Ks, y, counts), float(counts @ y**2)
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if self.centered:
+            weights = centered_alignment_weights(Ks, G, y, counts)
+            found = solve_fixed(Ks, problem.terms, weights, **limits)
+        else:
+            eta, start = float(self.eta), problem.start
+            found = solve_aligned(Ks, problem.terms, G, products, eta, start=start, **limits)
+            found = found._replace(objective=found.objective + 0.5 * self.eta * size**2)
+        theta = found.weights
+        own = cosine(float(theta @ products), float(theta @ G @ theta), size**2)
+        projection = identity_projection(G, products)
+        return TaskSolution(found, Neighborhood(projection, G, d, own))
+
+
+@documented
+class KTAClassifier(_AlignedStep, MultiTaskClassifier):
+    """Kernels that align with the targets for classification (KTA).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import KTAClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> task = np.repeat(["left", "right"], 40)
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "mixed")
+    >>> model = KTAClassifier(C=10.0).fit(X, y, task=task)
+    >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        eta: float = 1.0,
+        centered: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            class_weight=class_weight,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.eta = eta
+        self.centered = centered
+
+
+@documented
+class KTARegressor(_AlignedStep, MultiTaskRegressor):
+    """Kernels that align with the targets for regression (KTA).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import KTARegressor
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> y = np.column_stack([np.sin(3 * X[:, 0]), X[:, 0] ** 2])
+    >>> model = KTARegressor(C=100.0, epsilon=0.01).fit(X, y)
+    >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        eta: float = 1.0,
+        centered: bool = False,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            epsilon=epsilon,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.eta = eta
+        self.centered = centered

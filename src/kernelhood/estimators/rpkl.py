@@ -1,0 +1,222 @@
+"""RPKL: a matrix in the neighborhood of one kernel that is given."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import Interval
+
+from kernelhood._typing import Array
+from kernelhood.alignment import alignment
+from kernelhood.estimators._base import TaskProblem, TaskSolution
+from kernelhood.estimators._docs import documented
+from kernelhood.estimators._noise import NoiseStep
+from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.kernels import Gaussian, KernelBank
+
+_ROUNDING = 1e-14
+
+
+class _ProximityStep(NoiseStep):
+    """The step of RPKL: a matrix near one kernel.
+
+    Parameters
+    ----------
+    rho : float
+        Weight of the distance between the matrix and the kernel: as it grows, the model turns
+        into an SVM.
+    spread_level : {1, 2, 3}
+        k of the Gaussian, best chosen on validation data.
+
+    Attributes
+    ----------
+    sigmas_ : ndarray of shape (n_tasks,)
+        sigma of every task's Gaussian; only where `kernels` is None.
+    neighborhood_weights_ : ndarray of shape (n_tasks, 1)
+        Ones: the kernel is the part of Khat that new points see.
+
+    Notes
+    -----
+    Where `kernels` is None, task t has the Gaussian ``exp(-|x - z|^2 / sigma_t)``, sigma_t =
+    4^(k-1) times the mean squared distance over all pairs of its training points; otherwise
+    `kernels` holds exactly one kernel. The model solves
+
+        min over Khat_t of   S_t(Khat_t) + rho |Khat_t - K_t|_F^2,
+
+    S_t the value of the task's SVM (Liu, Chen, Chen and Ye, IJCAI 2009). Then Khat_t = K_t +
+    v_t v_t' / (4 rho), and the dual problem is ``max over v of gain(v) - 1/2 v'K_t v -
+    (v'v)^2 / (16 rho)``. It is solved as an SVM with the kernel K_t + tau I over the number
+    tau, which is v'v / (4 rho) at the optimum. New points see K_t, with the intercept of the
+    training problem.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "rho": [Interval(Real, 0, None, closed="neither")],
+        "spread_level": [Interval(Integral, 1, 3, closed="both")],
+    }
+
+    _stack_parameters = ("kernels", "spread_level")
+
+    rho: float
+    spread_level: int
+    sigmas_: Array
+
+    def _read_bank(self) -> KernelBank:
+        if self.kernels is None:
+            return _gaussian(1.0)
+        bank = super()._read_bank()
+        if len(bank) > 1:
+            raise ValueError(
+                f"{type(self).__name__} needs a single kernel, got {len(bank)}: give one, or None "
+                "for the Gaussian of spread_level."
+            )
+        return bank
+
+    def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
+        self._points = [(problem.X, problem.sample_weight) for problem in problems]
+        if self.kernels is None:
+            self.sigmas_ = np.array([self._sigma(*one) for one in self._points])
+        return super()._solve_tasks(bank, problems)
+
+    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
+        return bank if self.kernels is not None else _gaussian(self._sigma(X, sample_weight))
+
+    def _sigma(self, X: Any, sample_weight: Array) -> float:
+        return float(4.0 ** (self.spread_level - 1) * mean_square_distance(X, sample_weight))
+
+    def _bank_of(self, number: int) -> KernelBank:
+        return self._bank if self.kernels is not None else _gaussian(self.sigmas_[number])
+
+    def _kernel_names(self) -> list[str]:
+        return ["gaussian"] if self.kernels is None else self._bank.names
+
+    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
+        return self._solve_near(Ks, problem, G, d, 2.0 * float(self.rho))
+
+    def _cosine(self, t: int, s: int) -> float:
+        X, sample_weight = self._points[t]
+        scale = np.sqrt(np.outer(sample_weight, sample_weight))
+        own, other = (self._bank_of(number)(X)[0] * scale for number in (t, s))
+        return alignment(own, other)
+
+
+def _gaussian(sigma: float) -> KernelBank:
+    """Return exp(-|x - z|^2 / sigma); where all points are equal, any sigma gives the same."""
+    return KernelBank([Gaussian(float(np.sqrt(0.5 * sigma)) if sigma > 0.0 else 1.0)])
+
+
+def mean_square_distance(X: Any, sample_weight: Array) -> float:
+    """Return the mean of |x_i - x_j|^2 over all pairs (i, j), i = j among them.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Points.
+    sample_weight : ndarray of shape (n_samples,)
+        How often each counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_square_distance(np.array([[0.0], [2.0]]), np.ones(2))
+    2.0
+    """
+    shares = sample_weight / sample_weight.sum()
+    mean = np.asarray(X.T @ shares).ravel()
+    if sparse.issparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        spread = float(shares @ squares - mean @ mean)
+    else:
+        spread = float(shares @ np.square(X - mean).sum(axis=1))
+    return 2.0 * spread if spread > _ROUNDING * float(mean @ mean) else 0.0
+
+
+@documented
+class RPKLClassifier(_ProximityStep, MultiTaskClassifier):
+    """A neighborhood of one Gaussian for classification (RPKL).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import RPKLClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> task = np.repeat(["left", "right"], 40)
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "mixed")
+    >>> model = RPKLClassifier(C=10.0).fit(X, y, task=task)
+    >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        rho: float = 0.25,
+        spread_level: int = 1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            class_weight=class_weight,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.rho = rho
+        self.spread_level = spread_level
+
+
+@documented
+class RPKLRegressor(_ProximityStep, MultiTaskRegressor):
+    """A neighborhood of one Gaussian for regression (RPKL).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import RPKLRegressor
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> y = np.column_stack([np.sin(3 * X[:, 0]), X[:, 0] ** 2])
+    >>> model = RPKLRegressor(C=100.0, rho=1e4, epsilon=0.01).fit(X, y)
+    >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        rho: float = 0.25,
+        spread_level: int = 1,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        super().__init__(
+            kernels=kernels,
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            epsilon=epsilon,
+            task_column=task_column,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.rho = rho
+        self.spread_level = spread_level

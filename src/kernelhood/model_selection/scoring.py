@@ -1,0 +1,71 @@
+"""Scores of one task from decision values, by any scikit-learn scorer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import get_scorer, r2_score
+
+from kernelhood._typing import AnyArray, Array
+from kernelhood.estimators._base import MultiTaskKernelModel
+
+
+class _Decided(BaseEstimator):
+    """Something a scorer can ask: the values at the test points are known already."""
+
+    def __init__(self, values: Array | None = None) -> None:
+        self.values = values
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _DecidedClassifier(ClassifierMixin, _Decided):
+    classes_: AnyArray
+
+    def decision_function(self, X: Any) -> Array:
+        assert self.values is not None
+        return self.values
+
+    def predict(self, X: Any) -> AnyArray:
+        return np.asarray(self.classes_[(self.decision_function(X) > 0.0).astype(np.intp)])
+
+
+class _DecidedRegressor(RegressorMixin, _Decided):
+    def predict(self, X: Any) -> Array:
+        assert self.values is not None
+        return self.values
+
+
+class TaskScorer:
+    """Turns the decision values of one task into a score, larger being better.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        A scikit-learn scorer or its name; None means accuracy or R^2.
+    """
+
+    def __init__(self, scoring: Any) -> None:
+        self.scoring = scoring
+        self._scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        if self._scorer is not None and not callable(self._scorer):
+            raise ValueError(f"scoring must be a name, a callable or None, got {scoring!r}.")
+
+    def __call__(
+        self, model: MultiTaskKernelModel, number: int, values: Array, X: Any, y: AnyArray
+    ) -> float:
+        """Return the score of one task's decision values at its test points."""
+        if not is_classifier(model):
+            if self._scorer is None:
+                return float(r2_score(y, values))
+            return float(self._scorer(_DecidedRegressor(values), X, y))
+        classes = model._task_classes[number]
+        if self._scorer is None:
+            predicted = classes[(values > 0.0).astype(np.intp)]
+            return float(np.mean(predicted == y))
+        decided = _DecidedClassifier(values)
+        decided.classes_ = classes
+        return float(self._scorer(decided, X, y))

@@ -1,0 +1,369 @@
+"""A grid search that evaluates kernels once per split and solves equal models once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Self
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from kernelhood._typing import AnyArray, Array, Indices
+from kernelhood.estimators._base import MultiTaskKernelModel
+from kernelhood.model_selection.grids import Models, distinct_models
+from kernelhood.model_selection.path import PathResult, SplitTask, path_scores
+from kernelhood.model_selection.scoring import TaskScorer
+from kernelhood.model_selection.splitters import as_splits
+from kernelhood.parallel import map_in_processes
+from kernelhood.plotting import plot_search_path
+from kernelhood.tasks import TaskRows
+
+
+def _decides(search: KernelSearchCV) -> bool:
+    return hasattr(search.estimator, "decision_function")
+
+
+class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
+    """Exhaustive search over the hyper-parameters of a kernelhood estimator.
+
+    Works like scikit-learn's GridSearchCV, but evaluates the kernels once per split, solves models
+    along a path where each starts from the one before, and solves points of the grid that are the
+    same model only once.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator of this library.
+    param_grid : dict or list of dict
+        Values to try for each parameter.
+    cv : float, int, splitter or iterable
+        The test share of one random split, a number of folds, a splitter of this library or of
+        scikit-learn, or pairs of row numbers. Splits are stratified within every task.
+    scoring : str or callable, optional
+        A scikit-learn scorer; by default accuracy or R^2.
+    average : {"tasks", "samples"}
+        Whether a split's score is the mean over tasks or over its test samples.
+    refit : bool
+        Whether to fit the best point to all data.
+    per_task : bool
+        Whether every task may have parameters of its own; not for methods that couple tasks.
+    n_jobs : int, optional
+        Processes over splits and tasks. Each holds the kernels of one split at most.
+    error_score : float or "raise"
+        The score of points outside the estimator's domain, or to raise instead.
+    verbose : int
+        Show a progress bar.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays
+        One entry per point of the grid, as in scikit-learn, with two more columns: `model`, the
+        number of the distinct model along the path, and `status`, "ok" or why it was left out.
+    best_index_, best_score_, best_params_
+        The best point. Ties go to the stronger regularisation, the smaller C and then the larger
+        other parameters of the distinct models, and to the first point of the grid among equal
+        models. With `per_task`, dictionaries by task.
+    best_estimator_ : estimator
+        Fitted to all data; with `per_task`, a dictionary of estimators by task.
+    n_models_ : int
+        Distinct models that were solved on every split.
+    n_splits_ : int
+        Number of splits.
+
+    Examples
+    --------
+    >>> import kernelhood as kh
+    >>> data = kh.datasets.load_digits_tasks()
+    >>> rows = slice(0, 400)
+    >>> search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [0.5, 1, 2], "beta": [1, 4]}, cv=2)
+    >>> search.fit(data.X[rows], data.y[rows], task=data.task[rows]).n_models_
+    4
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        average: str = "tasks",
+        refit: bool = True,
+        per_task: bool = False,
+        n_jobs: int | None = None,
+        error_score: Any = np.nan,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.average = average
+        self.refit = refit
+        self.per_task = per_task
+        self.n_jobs = n_jobs
+        self.error_score = error_score
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, *, task: Any = None, groups: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Search the grid, and fit the best point to all data.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As the estimator's `fit` takes them.
+        groups : array-like of shape (n_samples,), optional
+            Rows with the same label stay on the same side of every split.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        models = distinct_models(self.estimator, self.param_grid)
+        if models.reasons and self.error_score == "raise":
+            raise ValueError(next(iter(models.reasons.values())))
+        reader = clone(self.estimator)
+        points, tasks = reader._read_training_data(X, y, task)
+        weight = _check_sample_weight(
+            sample_weight, points, dtype=np.float64, ensure_non_negative=True
+        )
+        splits = as_splits(self.cv, X, y, groups, task)
+        units = _units(splits, points, tasks, weight, coupled=reader._coupled)
+        scorer = TaskScorer(self.scoring)
+        jobs = [(self.estimator, models.models, unit, scorer) for unit in units]
+        found = map_in_processes(path_scores, jobs, self.n_jobs, verbose=self.verbose)
+        self._collect(models, found, splits, tasks, units)
+        if self.refit:
+            self._refit(X, y, task, sample_weight)
+        return self
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.estimator, MultiTaskKernelModel):
+            raise TypeError(
+                f"estimator must be one of this library's, got {type(self.estimator).__name__}."
+            )
+        if self.average not in ("tasks", "samples"):
+            raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
+        if self.per_task and self.estimator._coupled:
+            raise ValueError(
+                f"per_task=True needs independent tasks, {type(self.estimator).__name__} "
+                "couples them."
+            )
+
+    def _collect(
+        self,
+        models: Models,
+        found: list[PathResult],
+        splits: list[tuple[Indices, Indices]],
+        tasks: list[TaskRows],
+        units: list[list[SplitTask]],
+    ) -> None:
+        """Turn scores per split and task into results per point, and choose the best."""
+        n_models, shape = len(models.models), (len(splits), len(tasks))
+        scores = np.concatenate([one.scores for one in found], axis=1)
+        scores = scores.reshape(n_models, *shape)
+        sizes = np.array([len(one.y_test) for unit in units for one in unit]).reshape(shape)
+        share = sizes if self.average == "samples" else np.ones(shape)
+        by_split = np.einsum("mst,st->ms", scores, share / share.sum(axis=1, keepdims=True))
+        self.n_models_, self.n_splits_ = n_models, len(splits)
+        self.multimetric_ = False
+        self._path = models.models
+        self._path_scores = by_split.mean(axis=1)
+        weights = [one.weights for one in found if one.weights is not None]
+        self._path_weights = np.mean(weights, axis=0) if len(weights) == len(found) else None
+        self.cv_results_ = _results(models, by_split, found, self.error_score)
+        self._choose(models, scores.mean(axis=1), [task.name for task in tasks])
+
+    best_index_: Any
+    best_score_: Any
+    best_params_: Any
+
+    def _choose(self, models: Models, by_task: Array, names: list[Hashable]) -> None:
+        def best(scores: Array) -> tuple[int, float]:
+            best_ones = np.flatnonzero(scores == np.nanmax(scores))
+            model = int(best_ones[np.argmin(models.strength[best_ones])])
+            return int(np.argmax(models.model_of == model)), float(scores[model])
+
+        if not self.per_task:
+            self.best_index_, self.best_score_ = best(self._path_scores)
+            self.best_params_ = models.points[self.best_index_]
+            return
+        chosen = {name: best(by_task[:, number]) for number, name in enumerate(names)}
+        self.best_index_ = {name: index for name, (index, _) in chosen.items()}
+        self.best_score_ = {name: score for name, (_, score) in chosen.items()}
+        self.best_params_ = {name: models.points[index] for name, (index, _) in chosen.items()}
+
+    def _refit(self, X: Any, y: Any, task: Any, sample_weight: Any) -> None:
+        fit_params = {"task": task, "sample_weight": sample_weight}
+
+        def fitted(params: dict[str, Any]) -> Any:
+            return clone(self.estimator).set_params(**params).fit(X, y, **fit_params)
+
+        if not self.per_task:
+            self.best_estimator_ = fitted(self.best_params_)
+            return
+        different: dict[Any, Any] = {}
+        for name, params in self.best_params_.items():
+            key = repr(sorted(params.items()))
+            if key not in different:
+                different[key] = fitted(params)
+            self.best_estimator_ = getattr(self, "best_estimator_", {}) | {name: different[key]}
+
+    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
+        """Return the predictions of the best estimator, or of each task's best.
+
+        Parameters
+        ----------
+        X, task
+            As the estimator's `predict` takes them.
+        """
+        return np.asarray(self._ask("predict", X, task))
+
+    @available_if(_decides)
+    def decision_function(self, X: Any, *, task: Any = None) -> Array:
+        """Return the decision values of the best estimator, or of each task's best.
+
+        Parameters
+        ----------
+        X, task
+            As the estimator's `decision_function` takes them.
+        """
+        return np.asarray(self._ask("decision_function", X, task))
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the best estimator's own score, the mean over tasks of accuracy or R^2.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As the estimator's `score` takes them.
+        """
+        predicted = self.predict(X, task=task)
+        first = next(iter(self._fitted().values()))
+        return float(first._mean_over_tasks(predicted, X, y, task, sample_weight))
+
+    @property
+    def classes_(self) -> Any:
+        """The classes of the best estimator."""
+        check_is_fitted(self, "best_estimator_")
+        return next(iter(self._fitted().values())).classes_
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """Draw score and kernel weights along the path, and mark the chosen model.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        check_is_fitted(self, "cv_results_")
+        names = [] if self._path_weights is None else self.estimator._read_bank().names
+        return plot_search_path(self._path_scores, self._path_weights, names, ax=ax)
+
+    def _fitted(self) -> dict[Hashable, Any]:
+        found = self.best_estimator_
+        return found if isinstance(found, dict) else {None: found}
+
+    def _ask(self, method: str, X: Any, task: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        if not self.per_task:
+            return getattr(self.best_estimator_, method)(X, task=task)
+        first = next(iter(self.best_estimator_.values()))
+        labels = first._read_points(X, task, reset=False)[1]
+        if labels is None:
+            columns = [getattr(one, method)(X) for one in self.best_estimator_.values()]
+            if columns[0].ndim == 1:
+                return columns[0]
+            return np.column_stack([values[:, k] for k, values in enumerate(columns)])
+        answer = getattr(first, method)(X, task=task)
+        for name, one in self.best_estimator_.items():
+            rows = np.array([label == name for label in labels.tolist()])
+            if rows.any():
+                answer[rows] = getattr(one, method)(X, task=task)[rows]
+        return answer
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
+        return tags
+
+
+def _units(
+    splits: list[tuple[Indices, Indices]],
+    points: Any,
+    tasks: list[TaskRows],
+    weight: Array,
+    *,
+    coupled: bool,
+) -> list[list[SplitTask]]:
+    """Return what one job works on: a task of a split, or a split where tasks are coupled."""
+    units = []
+    for number, (train, test) in enumerate(splits):
+        parts = []
+        for task in tasks:
+            inside = np.isin(task.rows, train) & (weight[task.rows] > 0.0)
+            outside = np.isin(task.rows, test)
+            if not inside.any() or not outside.any():
+                side = "test" if inside.any() else "training"
+                raise ValueError(f"split {number} of cv has no {side} rows for task {task.name!r}.")
+            rows = task.rows[inside]
+            parts.append(
+                SplitTask(
+                    TaskRows(task.name, rows, task.y[inside]),
+                    points[rows],
+                    points[task.rows[outside]],
+                    task.y[outside],
+                    weight[rows],
+                )
+            )
+        units.extend([parts] if coupled else [[part] for part in parts])
+    return units
+
+
+def _results(
+    models: Models, by_split: Array, found: list[PathResult], error_score: float
+) -> dict[str, Any]:
+    """Return scikit-learn's dictionary of results, one entry per point."""
+    known = models.model_of >= 0
+
+    def spread(values: Array) -> Array:
+        column = np.full(len(models.points), error_score, dtype=np.float64)
+        column[known] = values[models.model_of[known]]
+        return column
+
+    seconds = np.mean([one.seconds for one in found], axis=0)
+    results: dict[str, Any] = {"mean_fit_time": spread(seconds)}
+    for name in sorted({name for point in models.points for name in point}):
+        column = np.empty(len(models.points), dtype=object)
+        column[:] = [point.get(name) for point in models.points]
+        absent = [name not in point for point in models.points]
+        results[f"param_{name}"] = np.ma.MaskedArray(column, mask=absent)
+    results["params"] = models.points
+    for number in range(by_split.shape[1]):
+        results[f"split{number}_test_score"] = spread(by_split[:, number])
+    results["mean_test_score"] = spread(by_split.mean(axis=1))
+    results["std_test_score"] = spread(by_split.std(axis=1))
+    ranks = rankdata(-np.nan_to_num(results["mean_test_score"], nan=-np.inf), method="min")
+    results["rank_test_score"] = ranks.astype(np.int32)
+    results["max_gap"] = spread(np.max([one.gaps for one in found], axis=0))
+    results["model"] = models.model_of
+    status = np.full(len(models.points), "ok", dtype=object)
+    for number, reason in models.reasons.items():
+        status[number] = reason
+    results["status"] = status
+    return results

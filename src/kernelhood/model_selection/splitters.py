@@ -1,0 +1,221 @@
+"""Splits that are stratified within every task and can keep groups of rows together.
+
+The unit of a split is a group of rows, or a single row where there are no groups. Units that look
+alike, with equally many rows in the same classes of the same tasks, are dealt out evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import type_of_target
+
+from kernelhood._typing import AnyArray, Indices
+from kernelhood.tasks import check_task, rows_by_label, take_column
+
+Split = tuple[Indices, Indices]
+
+
+class _TaskSplitter(BaseCrossValidator):
+    """What both splitters share: reading tasks, classes and groups into lists of units."""
+
+    task_column: int | str | None
+    random_state: Any
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, *, task: Any = None
+    ) -> Iterator[Split]:
+        """Yield training and test rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The data; with `task_column`, one column names the task.
+        y : array-like of shape (n_samples,) or (n_samples, n_tasks), optional
+            Targets; classes are kept in proportion within every task.
+        groups : array-like of shape (n_samples,), optional
+            Rows with the same label stay together.
+        task : array-like of shape (n_samples,), optional
+            The task of every row.
+
+        Yields
+        ------
+        train, test : ndarray of int
+        """
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        units = _alike_units(n, self._strata(X, y, task, n), groups)
+        everything = np.arange(n, dtype=np.intp)
+        for test in self._test_rows(units, check_random_state(self.random_state)):
+            inside = np.zeros(n, dtype=bool)
+            inside[test] = True
+            yield everything[~inside], everything[inside]
+
+    def _strata(self, X: Any, y: Any, task: Any, n: int) -> list[Hashable]:
+        if self.task_column is not None:
+            task = take_column(X, self.task_column)[1]
+        names = [0] * n if task is None else check_task(task, n).tolist()
+        if y is None or np.ndim(y) == 2:
+            return list(names)
+        labels = np.asarray(y)
+        if labels.dtype.kind == "f" and type_of_target(labels) == "continuous":
+            return list(names)
+        return list(zip(names, labels.tolist(), strict=True))
+
+    def _test_rows(self, units: list[list[Indices]], rng: Any) -> Iterator[Indices]:
+        raise NotImplementedError
+
+
+class TaskStratifiedKFold(_TaskSplitter):
+    """K folds, each with its share of every class of every task.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2.
+    shuffle : bool
+        Whether to mix the rows first.
+    random_state : int, RandomState or None
+        Of the mixing.
+    task_column : int or str, optional
+        The column of X that names the task, for use where only X and y are passed on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> folds = TaskStratifiedKFold(2).split(np.zeros((4, 1)), [0, 0, 1, 1])
+    >>> [test.tolist() for train, test in folds]
+    [[0, 2], [1, 3]]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: Any = None,
+        task_column: int | str | None = None,
+    ) -> None:
+        if n_splits < 2:
+            raise ValueError(f"n_splits must be at least 2, got {n_splits}.")
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.task_column = task_column
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+    def _test_rows(self, units: list[list[Indices]], rng: Any) -> Iterator[Indices]:
+        if sum(map(len, units)) < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits} needs as many rows or groups, got "
+                f"{sum(map(len, units))}."
+            )
+        folds: list[list[Indices]] = [[] for _ in range(self.n_splits)]
+        dealt = 0
+        for alike in units:
+            order = rng.permutation(len(alike)) if self.shuffle else range(len(alike))
+            for number in order:
+                folds[dealt % self.n_splits].append(alike[number])
+                dealt += 1
+        for fold in folds:
+            yield np.sort(np.concatenate(fold))
+
+
+class TaskShuffleSplit(_TaskSplitter):
+    """Random splits, each with its share of every class of every task.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of splits.
+    test_size : float
+        Share of the rows in the test part, between 0 and 1.
+    random_state : int, RandomState or None
+        Of the draws.
+    task_column : int or str, optional
+        The column of X that names the task, for use where only X and y are passed on.
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float = 0.5,
+        random_state: Any = None,
+        task_column: int | str | None = None,
+    ) -> None:
+        if not 0.0 < test_size < 1.0:
+            raise ValueError(f"test_size must lie between 0 and 1, got {test_size!r}.")
+        if n_splits < 1:
+            raise ValueError(f"n_splits must be at least 1, got {n_splits}.")
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.random_state = random_state
+        self.task_column = task_column
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits."""
+        return self.n_splits
+
+    def _test_rows(self, units: list[list[Indices]], rng: Any) -> Iterator[Indices]:
+        for _ in range(self.n_splits):
+            chosen: list[Indices] = []
+            owed = 0.0
+            for alike in units:
+                owed += self.test_size * len(alike)
+                count = min(len(alike), max(0, int(np.floor(owed + 0.5))))
+                owed -= count
+                chosen.extend(alike[number] for number in rng.permutation(len(alike))[:count])
+            if not chosen:
+                raise ValueError(f"test_size={self.test_size} leaves no row for the test part.")
+            yield np.sort(np.concatenate(chosen))
+
+
+def _alike_units(n: int, strata: list[Hashable], groups: Any) -> list[list[Indices]]:
+    """Return lists of units that have the same rows by stratum, in order of first appearance."""
+    if groups is None:
+        return [[rows[k : k + 1] for k in range(len(rows))] for rows in _by_stratum(strata)]
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups must hold one label per row: got {labels.shape} for {n} rows.")
+    alike: dict[Hashable, list[Indices]] = {}
+    for rows in rows_by_label(labels).values():
+        signature = tuple(sorted(repr(strata[row]) for row in rows))
+        alike.setdefault(signature, []).append(rows)
+    return list(alike.values())
+
+
+def _by_stratum(strata: list[Hashable]) -> list[Indices]:
+    rows: dict[Hashable, list[int]] = {}
+    for row, stratum in enumerate(strata):
+        rows.setdefault(stratum, []).append(row)
+    return [np.array(found, dtype=np.intp) for found in rows.values()]
+
+
+def as_splits(cv: Any, X: Any, y: AnyArray, groups: Any, task: Any) -> list[Split]:
+    """Return the splits of whatever a user gives as `cv`.
+
+    A float is the test share of one random split, an integer the number of folds; splitters of
+    this module are told the tasks, those of scikit-learn are not, and an iterable of index pairs
+    is taken as it is.
+    """
+    if isinstance(cv, (float, np.floating)):
+        cv = TaskShuffleSplit(1, test_size=float(cv), random_state=0)
+    elif isinstance(cv, (int, np.integer)):
+        cv = TaskStratifiedKFold(int(cv))
+    if isinstance(cv, _TaskSplitter):
+        pairs = cv.split(X, y, groups, task=None if cv.task_column is not None else task)
+    elif hasattr(cv, "split"):
+        pairs = cv.split(X, y, groups)
+    else:
+        pairs = iter(cv)
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    if not splits:
+        raise ValueError("cv gave no split: at least one pair of training and test rows is needed.")
+    return splits

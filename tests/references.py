@@ -1,0 +1,81 @@
+"""Data and plain reference computations that share no code with the library."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cvxpy as cp
+import numpy as np
+from sklearn.svm import SVC, SVR
+
+
+class Samples(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    task: np.ndarray
+
+
+def make_samples(kind="classification", sizes=(14, 22, 9), n_features=3, seed=0):
+    """Return tasks of unequal sizes, shuffled, whose targets differ from task to task."""
+    rng = np.random.default_rng(seed)
+    task = np.repeat([f"task {t}" for t in range(len(sizes))], sizes)
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(task), n_features))
+    value = np.sin(2.0 * X[:, 0]) + (number - 1.0) * X[:, 1] + 0.3 * rng.normal(size=len(task))
+    if kind == "classification":
+        for t in range(len(sizes)):
+            value[number == t] -= np.median(value[number == t])
+        value = np.where(value > 0.0, 1, -1)
+    order = rng.permutation(len(task))
+    return Samples(X[order], value[order], task[order])
+
+
+def square_root(K):
+    """Return L with LL' = K."""
+    values, vectors = np.linalg.eigh(K)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def conic_optimum(Ks, y, *, C, a, f, epsilon=None, weight=None):
+    """Return the optimal value of problem (P) for one task, from its primal conic form.
+
+    The SVM with kernel sum_m theta_m K^m has a function w_m for every kernel, whose squared norm
+    is divided by 2 theta_m. epsilon = None stands for the hinge loss.
+    """
+    n = len(y)
+    weight = np.ones(n) if weight is None else weight
+    theta, intercept = cp.Variable(len(Ks), nonneg=True), cp.Variable()
+    functions = [cp.Variable(n) for _ in Ks]
+    values = sum(square_root(K) @ w for K, w in zip(Ks, functions, strict=True)) + intercept
+    if epsilon is None:
+        loss = cp.pos(1.0 - cp.multiply(y, values))
+    else:
+        loss = cp.pos(cp.abs(y - values) - epsilon)
+    norms = cp.Variable(len(Ks))
+    cones = [cp.quad_over_lin(w, 2.0 * theta[m]) <= norms[m] for m, w in enumerate(functions)]
+    flat = (Ks * np.sqrt(np.outer(weight, weight))).reshape(len(Ks), -1)
+    traces = np.einsum("mii,i->m", Ks, weight)
+    cost = cp.sum(norms) + C * (weight @ loss) + a * (traces @ theta)
+    if f > 0.0:
+        cost += 0.5 * f * cp.sum_squares(square_root(flat @ flat.T).T @ theta)
+    problem = cp.Problem(cp.Minimize(cost), cones)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+class FixedKernelSVM(NamedTuple):
+    v: np.ndarray
+    value: float
+
+
+def svm(K, y, *, C, epsilon=None, tol=1e-9):
+    """Solve an SVM (SVR where epsilon is given) with a fixed kernel by LIBSVM."""
+    if epsilon is None:
+        model = SVC(C=C, kernel="precomputed", tol=tol).fit(K, y)
+        v = np.zeros(len(y))
+        v[model.support_] = model.dual_coef_[0]
+        return FixedKernelSVM(v, float(np.abs(v).sum() - 0.5 * v @ K @ v))
+    model = SVR(C=C, epsilon=epsilon, kernel="precomputed", tol=tol).fit(K, y)
+    v = np.zeros(len(y))
+    v[model.support_] = model.dual_coef_[0]
+    return FixedKernelSVM(v, float(y @ v - epsilon * np.abs(v).sum() - 0.5 * v @ K @ v))
