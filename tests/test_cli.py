@@ -49,6 +49,15 @@ def test_error_is_one_line_and_exit_code_1(monkeypatch, capsys):
     assert capsys.readouterr().err == "kernelhood: no entry\n"
 
 
+def test_interrupt_is_one_line_and_exit_code_130(monkeypatch, capsys):
+    def report_bench(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernelhood.cli.report_bench", report_bench)
+    assert main(["bench"]) == 130
+    assert capsys.readouterr().err == "kernelhood: interrupted\n"
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["data"], ["data", "fetch"], ["data", "check", "mnist"], ["dta"]]
 )

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 if all is well, 1 if something is missing or failed.
+        0 if all is well, 1 if something is missing or failed, 130 after an interrupt.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     arguments = _build_parser().parse_args(words)
@@ -40,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ImportError, OSError, ValueError) as error:
         print(f"kernelhood: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("kernelhood: interrupted", file=sys.stderr)
+        return 130
     print(report.text)
     return 0 if report.good else 1
 

@@ -5,8 +5,6 @@ import shutil
 
 import pytest
 
-from kernelhood.experiments import write_report
-
 webdriver = pytest.importorskip("selenium.webdriver")
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -40,12 +38,11 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(browser, results, tmp_path_factory):
+def page(browser, written):
     """Load the report from the disk."""
-    files = write_report(results, tmp_path_factory.mktemp("report"), command="kernelhood bench")
     browser.get("about:blank")
     browser.get_log("performance")  # forget what the browser's own first page did
-    browser.get(files[0].as_uri())
+    browser.get(written[1][0].as_uri())
     return browser
 
 

@@ -81,6 +81,15 @@ def test_what_the_rows_do_not_tell_is_not_drawn():
         plot_convergence(results, "mnist")
 
 
+def test_kernels_of_another_method_are_named_at_its_panel(results):
+    other = results.copy()
+    weights = json.dumps({"tasks": ["a", "b"], "kernels": ["gaussian"], "values": [[1.0], [0.0]]})
+    other.loc[other["method"] == "mt-onmkl", "weights"] = weights
+    first = next(ax for ax in plot_learned_weights(other, "tiny").axes if ax.images)
+    assert [tick.get_text() for tick in first.get_xticklabels()] == ["gaussian"]
+    assert np.asarray(first.images[0].get_array()).tolist() == [[1.0], [0.0]]
+
+
 def test_a_single_method_has_a_single_panel(results):
     one = results[results["method"] == "mt-onmkl"]
     assert len([ax for ax in plot_learned_weights(one, "tiny").axes if ax.images]) == 1

@@ -135,6 +135,8 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         Relative duality gap of the worst task.
     n_iter_ : int
         SVMs solved for the slowest task.
+    trace_ : list of ndarray of shape (n_svms, 2)
+        For every task the objective and the relative duality gap after each SVM.
     n_features_in_ : int
         Columns of X seen in `fit`.
     feature_names_in_ : ndarray of str

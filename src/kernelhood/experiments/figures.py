@@ -142,9 +142,13 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
         ax.set_title(label(name), fontsize=10)
         ax.set_yticks(range(len(first["tasks"])), first["tasks"], fontsize=6 if crowded else 7)
         ax.set_xticks([])
-    for ax, name in list(zip(panels, methods, strict=True))[-2:]:
+    usual = found[methods[-1]][0]["kernels"]
+    for place, (ax, name) in enumerate(zip(panels, methods, strict=True)):
         names = found[name][0]["kernels"]
-        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+        if names != usual:
+            ax.set_xticks(range(len(names)), names, fontsize=7)
+        elif place >= len(methods) - 2:
+            ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
     _colorbar(figure, image, panels, "share of the weight")
     return figure
 

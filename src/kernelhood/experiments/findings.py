@@ -71,13 +71,16 @@ def notes(results: Any) -> list[str]:
             "Load: errors on the standardised load; the unit of the paper's figures is unknown, so "
             "the two cannot be compared."
         )
-    for error in failures(results).itertuples():
-        lines.append(f"Failed: {error.dataset}, {error.method}, run {error.run}: {error.error}")
+    for (dataset, error), rows in failures(results).groupby(["dataset", "error"], sort=False):
+        methods = ", ".join(dict.fromkeys(rows["method"]))
+        runs = ", ".join(map(str, dict.fromkeys(rows["run"])))
+        many = "runs" if rows["run"].nunique() > 1 else "run"
+        lines.append(f"Failed: {dataset}, {methods}, {many} {runs}: {error}")
     return lines
 
 
 def failures(results: Any) -> Any:
-    """Return the rows of runs that failed."""
-    if "error" not in results.columns:
-        return results.iloc[:0]
+    """Return the rows of runs that failed; none where the frame does not tell."""
+    if not {"error", "run"} <= set(results.columns):
+        return results.iloc[:0].assign(error=None, run=0)
     return results[results["error"].notna()]
