@@ -11,6 +11,7 @@ from kernelhood.alignment import cosine
 from kernelhood.estimators._base import MultiTaskKernelModel, TaskProblem, TaskSolution
 from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
 from kernelhood.kernels import KernelBank
+from kernelhood.solvers.fixed import unsolved
 from kernelhood.solvers.noise_kernel import solve_neighborhood
 
 
@@ -31,7 +32,8 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
         start = problem.start
         if start is not None:
             tau = start.curvatures[-1] / rho
-            start = start._replace(weights=np.append(start.weights, tau))
+            weights = np.append(start.weights, tau)
+            start = unsolved(Ks, problem.terms, weights)._replace(v=start.v)
         found = solve_neighborhood(
             Ks, problem.terms, rho, start=start, tol=self.tol, max_iter=self.max_iter
         )
