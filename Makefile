@@ -10,7 +10,7 @@ COMPILED := tests/kernels $(addprefix tests/solvers/test_,smo.py combined.py non
 .PHONY: demo test lint bench docs clean
 
 demo: .venv/.demo
-	$(BIN)/python examples/digits.py --out demo
+	$(BIN)/kernelhood bench --out demo
 
 test: lint
 	$(BIN)/pytest -n 2 --cov --cov-report= --cov-fail-under=0
@@ -30,12 +30,12 @@ docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv demo report docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/.demo: EXTRAS := plot
+.venv/.demo: EXTRAS := bench
 .venv/.dev: EXTRAS := dev
 .venv/.bench: EXTRAS := bench
 .venv/.docs: EXTRAS := docs
