@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DATA := $(wildcard ../shared/data)
+# Two test processes share two cores: more threads inside each would only get in the way.
+test: export OPENBLAS_NUM_THREADS := 1
+test: export OMP_NUM_THREADS := 1
 export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
