@@ -2,10 +2,11 @@
 
     min over weights >= 0 with d'weights = n  of   S(weights) - (w/2) weights'G weights
 
-The convex-concave procedure puts the tangent of the quadratic at the current weights in its
-place, which leaves an MKL problem with the prices -w G weights. It starts at w = 0, where the
-problem is convex, and follows w upwards. A point is stationary when it solves its own convex
-problem, so the gap of that problem is the certificate.
+The path starts at w = 0, where the problem is convex, and follows w upwards with the steps of
+`mkl_loop`, which take the whole curvature, that of the SVM and that of the quadratic, where the
+convex-concave procedure takes only the tangent of the latter and creeps. A point is stationary
+when it solves the convex problem with the tangent at this point in the quadratic's place, an MKL
+problem with the prices -w G weights: the gap of that problem is the certificate.
 """
 
 from __future__ import annotations
@@ -52,38 +53,27 @@ def solve_concave(
         The solution of the same problem with a smaller w, to follow from there; by default the
         path starts at w = 0.
     tol : float
-        Relative gap of the convex problem that a stationary point has to solve.
+        Relative gap of the tangent problem that a stationary point has to solve.
     max_iter : int
-        Largest number of SVMs for each convex problem, and of convex problems for each w.
+        Largest number of SVMs for each w.
 
     Returns
     -------
     Solution
-        Its trace has one row for each convex problem at the final w: the concave objective and
-        the gap of the convex problem; the last one is the stationarity of the solution.
+        Its trace has one row for each SVM at the final w: the objective, which never rises, and
+        the gap of the tangent problem.
     """
     limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
-    n_solved = 0
+    n_solved, levels = 0, np.array([reward])
     if start is None:
         start = solve_mkl(Ks, terms, penalty, **limits)
-        n_solved = start.n_iter
-        levels = _levels(start, G, reward)
-    else:
-        levels = np.array([reward])
+        n_solved, levels = start.n_iter, _levels(start, G, reward)
     found = start
-    trace: list[tuple[float, float]] = []
     for level in levels:
-        trace = []
-        for _ in range(max_iter):
-            prices = -level * (G @ found.weights)
-            tangent = penalty._replace(linear=prices)
-            found = solve_mkl(Ks, terms, tangent, start=found, **limits)
-            n_solved += found.n_iter
-            bent = 0.5 * level * float(found.weights @ G @ found.weights)
-            trace.append((found.svm_value - bent, found.gap))
-            if found.n_iter == 0:
-                break
-    return found._replace(objective=trace[-1][0], n_iter=n_solved, trace=np.array(trace))
+        bent = penalty._replace(quadratic=-level * G)
+        found = solve_mkl(Ks, terms, bent, start=found, **limits)
+        n_solved += found.n_iter
+    return found._replace(n_iter=n_solved)
 
 
 def solved_rewards(found: Solution, G: Array, row: Array, rewards: Array, tol: float) -> int:

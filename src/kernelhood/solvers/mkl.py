@@ -12,7 +12,7 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.mkl_loop import Solution, minimise, relative_gap
-from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_value
+from kernelhood.solvers.penalty import Penalty, certificate, penalty_value
 from kernelhood.solvers.units import units_of
 
 
@@ -90,8 +90,10 @@ def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | 
     if abs(float(penalty.row @ solution.weights) - penalty.budget) > 1e-9 * penalty.budget:
         return None
     objective = solution.svm_value + penalty_value(penalty, solution.weights)
-    dual = dual_bound(penalty, solution.gain, solution.curvatures)
-    gap = relative_gap(objective, solution.svm_value, dual)
+    missing = certificate(
+        penalty, solution.weights, solution.svm_value, solution.gain, solution.curvatures
+    )
+    gap = relative_gap(missing, objective, solution.svm_value)
     if gap > tol:
         return None
     return solution._replace(objective=objective, n_iter=0, trace=np.array([[objective, gap]]))

@@ -12,7 +12,14 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import CombinedKernel, add_products, combined_kernel
-from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_slope, penalty_value
+from kernelhood.solvers.penalty import (
+    Penalty,
+    certificate,
+    dual_bound,
+    is_concave,
+    penalty_slope,
+    penalty_value,
+)
 from kernelhood.solvers.svm_dual import solve_svm_dual
 from kernelhood.solvers.svm_value import best_intercept, linear_term, total_loss
 from kernelhood.solvers.weight_step import line_minimum, newton_weights, ray_step, value_hessian
@@ -126,13 +133,24 @@ def _propose(
     return weights, min(1.0, factor ** (-0.5 * power)), float(np.log(factor))
 
 
-def relative_gap(objective: float, svm_value: float, dual: float) -> float:
+def relative_gap(gap: float, objective: float, svm_value: float) -> float:
     """Return the duality gap relative to the objective, or to the SVM's part where that is more."""
-    return (objective - dual) / max(abs(objective), svm_value, 1e-12)
+    return gap / max(abs(objective), svm_value, 1e-12)
 
 
-def _gap(point: _Point, dual: float) -> float:
-    return relative_gap(point.objective, point.svm_value, dual)
+def _gap(penalty: Penalty, point: _Point, dual: float) -> float:
+    """Return the relative gap to the best bound so far; for a concave penalty, to its own."""
+    missing = point.objective - dual
+    if is_concave(penalty):
+        missing = certificate(penalty, point.weights, point.svm_value, point.gain, point.curvatures)
+    return relative_gap(missing, point.objective, point.svm_value)
+
+
+def _bound(penalty: Penalty, point: _Point) -> float:
+    """Return a lower bound of the optimal value, where there is one."""
+    if is_concave(penalty):
+        return -np.inf
+    return dual_bound(penalty, point.gain, point.curvatures)
 
 
 def _scale(point: _Point) -> float:
@@ -184,8 +202,8 @@ def minimise(
     kernel = combined_kernel(Ks, weights, ridge, rows)
     here = _evaluate(kernel, terms, penalty, v, products, inner * n)
     best, trial, move, fraction = here, here, _NEWTON, 1.0
-    dual = dual_bound(penalty, here.gain, here.curvatures)
-    trace[0] = here.objective, _gap(here, dual)
+    dual = _bound(penalty, here)
+    trace[0] = here.objective, _gap(penalty, here, dual)
     n_solved, size = 1, 1.0
     while trace[n_solved - 1, 1] > tol and n_solved < max_iter:
         inner = min(inner, 0.03 * max(trace[n_solved - 1, 1], 0.5 * tol) ** 1.5)
@@ -201,7 +219,7 @@ def minimise(
         gap_tol = precision * inner * scale
         kernel = combined_kernel(Ks, weights, ridge, rows)
         trial = _evaluate(kernel, terms, penalty, shrink * here.v, shrink * here.products, gap_tol)
-        dual = max(dual, dual_bound(penalty, trial.gain, trial.curvatures))
+        dual = max(dual, _bound(penalty, trial))
         if trial.objective < here.objective or move == _AGAIN:
             here, move = trial, _NEWTON
             damping, radius = 0.1 * damping, min(_WIDEST_RAY, 2.0 * radius)
@@ -213,7 +231,7 @@ def minimise(
                 radius = fraction * abs(ray)
         if trial.objective < best.objective:
             best = trial
-        trace[n_solved] = best.objective, _gap(best, dual)
+        trace[n_solved] = best.objective, _gap(penalty, best, dual)
         n_solved += 1
     return Solution(
         best.weights,

@@ -26,7 +26,8 @@ class Penalty(NamedTuple):
     linear : ndarray of shape (n_kernels,)
         Price of one unit of each weight.
     quadratic : ndarray of shape (n_kernels, n_kernels)
-        Positive semi-definite.
+        Positive semi-definite; or negative semi-definite with a budget on every weight, and then
+        solutions are stationary points.
     row : ndarray of shape (n_kernels,)
         Non-negative coefficients of the budget; all zero where there is none.
     budget : float
@@ -101,3 +102,34 @@ def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
     weights = solve_nonneg_qp(penalty.quadratic, -surplus, penalty.row, start)
     half = 0.5 * np.dot(weights, penalty.quadratic @ weights)
     return float(gain - np.dot(surplus, weights) + half)
+
+
+def is_concave(penalty: Penalty) -> bool:
+    """Return whether the quadratic part is negative, so that duality holds for tangents only."""
+    return bool(np.trace(penalty.quadratic) < 0.0)
+
+
+def certificate(
+    penalty: Penalty, weights: Array, svm_value: float, gain: float, curvatures: Array
+) -> float:
+    """Return the duality gap of the weights and the dual vector.
+
+    For a concave penalty it is the gap of the convex problem with the tangent at the weights in
+    the penalty's place: where it vanishes, the weights are stationary.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        Price of the weights.
+    weights : ndarray of shape (n_kernels,)
+        Kernel weights.
+    svm_value : float
+        Primal value of the SVM with these weights.
+    gain, curvatures
+        As in `dual_bound`.
+    """
+    if is_concave(penalty):
+        none = np.zeros_like(penalty.quadratic)
+        penalty = Penalty(penalty_slope(penalty, weights), none, penalty.row, penalty.budget)
+    objective = svm_value + penalty_value(penalty, weights)
+    return objective - dual_bound(penalty, gain, curvatures)

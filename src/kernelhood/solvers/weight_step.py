@@ -16,10 +16,11 @@ from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import combined_block
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
-from kernelhood.solvers.penalty import Penalty, penalty_slope
+from kernelhood.solvers.penalty import Penalty, is_concave, penalty_slope
 
 _LEAST_POWER = 0.7
 _LARGEST_GROWTH = 3.0
+_FLOOR = 1e-9
 
 
 def value_hessian(
@@ -122,10 +123,19 @@ def newton_weights(
     while True:
         Q = hessian + penalty.quadratic
         Q.flat[:: len(Q) + 1] += damping * bends
+        if is_concave(penalty):
+            Q = _convex_part(Q)
         found = solve_nonneg_qp(Q, slope - Q @ weights, penalty.row, weights)
         if found.sum() <= limit or damping > 1.0 or np.any(penalty.row):
             return found
         damping = max(4.0 * damping, 1e-3)
+
+
+def _convex_part(Q: Array) -> Array:
+    """Return Q with its negative eigenvalues raised to almost nothing."""
+    values, vectors = np.linalg.eigh(Q)
+    floor = _FLOOR * float(np.max(np.abs(values)))
+    return np.asarray((vectors * np.maximum(values, floor)) @ vectors.T)
 
 
 def line_minimum(value: float, slope: float, next_value: float, next_slope: float) -> float:
