@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DATA := $(wildcard ../shared/data)
+# Two test processes share two cores: more threads inside each would only get in the way.
+test: export OPENBLAS_NUM_THREADS := 1
+test: export OMP_NUM_THREADS := 1
 export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
@@ -10,7 +13,7 @@ COMPILED := tests/kernels $(addprefix tests/solvers/test_,smo.py combined.py non
 .PHONY: demo test lint bench docs clean
 
 demo: .venv/.demo
-	$(BIN)/python examples/digits.py --out demo
+	$(BIN)/kernelhood bench --out demo
 
 test: lint
 	$(BIN)/pytest -n 2 --cov --cov-report= --cov-fail-under=0
@@ -30,12 +33,12 @@ docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv demo report docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/.demo: EXTRAS := plot
+.venv/.demo: EXTRAS := bench
 .venv/.dev: EXTRAS := dev
 .venv/.bench: EXTRAS := bench
 .venv/.docs: EXTRAS := docs

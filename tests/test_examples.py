@@ -123,3 +123,11 @@ def test_the_statistics_of_the_paper_are_those_stated(capsys):
     assert len(found) == 6
     for cells in found:
         assert f"| {' | '.join(cells)} |" in text
+
+
+def test_the_comparison_runs_as_printed(capsys):
+    pytest.importorskip("pandas")
+    assert len(run_blocks("docs/experiments.md")["results"]) == 4
+    output = capsys.readouterr().out
+    assert "chi2 11.507, F 2.489" in output
+    assert "MT-ONMKL" in output

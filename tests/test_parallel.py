@@ -1,8 +1,53 @@
+import os
+import signal
+import sys
 import threading
 
 import pytest
 
-from kernelhood.parallel import map_in_threads
+from kernelhood.parallel import WorkerDied, map_in_threads, run_as_completed
+
+
+def square(x):
+    return x * x
+
+
+def die_at_first(item):
+    """Kill the worker that meets `item` first; do it the second time."""
+    number, flag = item
+    if number == 1 and not os.path.exists(flag):
+        open(flag, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die_at_one(number):
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_every_result_has_its_number(n_jobs):
+    assert sorted(run_as_completed(square, [3, 4, 5], n_jobs=n_jobs)) == [(0, 9), (1, 16), (2, 25)]
+
+
+def test_what_a_dead_worker_had_is_done_again(tmp_path):
+    items = [(number, str(tmp_path / "flag")) for number in range(6)]
+    found = sorted(run_as_completed(die_at_first, items, n_jobs=2))
+    assert found == [(number, number) for number in range(6)]
+
+
+def test_what_kills_every_worker_is_given_up_and_the_rest_done():
+    found = dict(run_as_completed(die_at_one, [0, 1, 2], n_jobs=2))
+    assert isinstance(found.pop(1), WorkerDied)
+    assert found == {0: 0, 2: 2}
+
+
+def test_no_dask_is_one_clear_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'kernelhood\[dask\]'"):
+        list(run_as_completed(square, [1], scheduler="tcp://127.0.0.1:9"))
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])

@@ -1,15 +1,31 @@
-"""The one place that names joblib: how independent work is spread over cores."""
+"""The one place that names joblib and Dask: how independent work is spread over cores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class WorkerDied:
+    """What stands for the result of an item whose worker died whenever it was tried.
+
+    Attributes
+    ----------
+    reason : str
+        How it is known.
+    """
+
+    reason: str
 
 
 def map_in_processes(
@@ -59,3 +75,95 @@ def map_in_threads(
         return [function(item) for item in items]
     jobs = (delayed(function)(item) for item in items)
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
+
+
+def run_as_completed(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    n_jobs: int | None = None,
+    scheduler: str | None = None,
+) -> Iterator[tuple[int, Result | WorkerDied]]:
+    """Yield the number and the result of every item, in the order in which they are done.
+
+    Items whose worker dies are done again. One that kills every worker it meets gets a
+    `WorkerDied` for a result.
+
+    Parameters
+    ----------
+    function : callable
+        Given one item; can be pickled.
+    items : sequence
+        The work.
+    n_jobs : int, optional
+        Processes; None and 1 work in this one, -1 takes all cores.
+    scheduler : str, optional
+        Address of a Dask scheduler, which then does the work.
+    """
+    if scheduler is None and n_jobs in (None, 1):
+        for number, item in enumerate(items):
+            yield number, function(item)
+        return
+    with _cluster(scheduler) if scheduler is not None else nullcontext() as killed:
+        deaths = (BrokenProcessPool,) if killed is None else (BrokenProcessPool, killed)
+        jobs = n_jobs if scheduler is None else -1
+        yield from _until_done(function, dict(enumerate(items)), jobs, deaths)
+
+
+def _until_done(
+    function: Callable[[Item], Result],
+    waiting: dict[int, Item],
+    n_jobs: int | None,
+    deaths: tuple[type[BaseException], ...],
+) -> Iterator[tuple[int, Result | WorkerDied]]:
+    """Hand out what waits, again after each death, one by one where nothing gets through."""
+    while waiting:
+        before = len(waiting)
+        try:
+            for number, result in _spread(function, waiting, n_jobs):
+                del waiting[number]
+                yield number, result
+        except deaths:
+            if len(waiting) == before:
+                break
+    for number, item in waiting.items():
+        try:
+            yield from _spread(function, {number: item}, 2)
+        except deaths as death:
+            yield number, WorkerDied(type(death).__name__)
+
+
+def _spread(
+    function: Callable[[Item], Result], items: dict[int, Item], n_jobs: int | None
+) -> Iterator[tuple[int, Result]]:
+    jobs = [delayed(_numbered)(function, number, item) for number, item in items.items()]
+    results: Iterator[tuple[int, Result]] = Parallel(
+        n_jobs=n_jobs, batch_size=1, return_as="generator_unordered"
+    )(jobs)
+    return results
+
+
+def _numbered(function: Callable[[Item], Result], number: int, item: Item) -> tuple[int, Result]:
+    return number, function(item)
+
+
+@contextmanager
+def _cluster(scheduler: str) -> Iterator[type[BaseException]]:
+    """Let joblib work on a Dask cluster; give the error that tells of a worker's death."""
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError as error:
+        raise ImportError(
+            "scheduler needs Dask: install it with pip install 'kernelhood[dask]'."
+        ) from error
+    try:
+        client: AbstractContextManager[Any] = Client(  # type: ignore[no-untyped-call]
+            scheduler, timeout="10s", set_as_default=False
+        )
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"scheduler={scheduler!r} does not answer; give the address that dask scheduler "
+            f"prints, such as tcp://127.0.0.1:8786 ({error})."
+        ) from error
+    with client, parallel_config("dask", client=client, wait_for_workers_timeout=30):
+        yield KilledWorker

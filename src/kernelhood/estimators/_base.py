@@ -135,6 +135,8 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         Relative duality gap of the worst task.
     n_iter_ : int
         SVMs solved for the slowest task.
+    trace_ : list of ndarray of shape (n_svms, 2)
+        For every task the objective and the relative duality gap after each SVM.
     n_features_in_ : int
         Columns of X seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -346,6 +348,7 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         self.objective_ = float(sum(solution.objective for solution in solutions))
         self.dual_gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.trace_ = [solution.trace for solution in solutions]
         self.n_samples_ = np.array([len(problem.rows) for problem in problems])
 
     def _report(self, solved: list[TaskSolution]) -> None:

@@ -93,7 +93,7 @@ def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | 
     missing = certificate(
         penalty, solution.weights, solution.svm_value, solution.gain, solution.curvatures
     )
-    gap = relative_gap(missing, objective, solution.svm_value)
+    gap = relative_gap(objective, solution.svm_value, objective - missing)
     if gap > tol:
         return None
     return solution._replace(objective=objective, n_iter=0, trace=np.array([[objective, gap]]))

@@ -133,17 +133,18 @@ def _propose(
     return weights, min(1.0, factor ** (-0.5 * power)), float(np.log(factor))
 
 
-def relative_gap(gap: float, objective: float, svm_value: float) -> float:
+def relative_gap(objective: float, svm_value: float, dual: float) -> float:
     """Return the duality gap relative to the objective, or to the SVM's part where that is more."""
-    return gap / max(abs(objective), svm_value, 1e-12)
+    return (objective - dual) / max(abs(objective), svm_value, 1e-12)
 
 
 def _gap(penalty: Penalty, point: _Point, dual: float) -> float:
     """Return the relative gap to the best bound so far; for a concave penalty, to its own."""
-    missing = point.objective - dual
     if is_concave(penalty):
-        missing = certificate(penalty, point.weights, point.svm_value, point.gain, point.curvatures)
-    return relative_gap(missing, point.objective, point.svm_value)
+        dual = point.objective - certificate(
+            penalty, point.weights, point.svm_value, point.gain, point.curvatures
+        )
+    return relative_gap(point.objective, point.svm_value, dual)
 
 
 def _bound(penalty: Penalty, point: _Point) -> float:

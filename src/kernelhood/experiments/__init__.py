@@ -1,0 +1,59 @@
+"""The paper's comparison, repeated: protocol, run store, table, statistics, figures, report.
+
+>>> from kernelhood import experiments
+>>> test = experiments.friedman(experiments.published_results())
+>>> f"{test.statistic:.3f}"
+'11.507'
+"""
+
+from kernelhood.experiments.figures import (
+    plot_convergence,
+    plot_critical_difference,
+    plot_figure_1,
+    plot_learned_weights,
+)
+from kernelhood.experiments.findings import findings
+from kernelhood.experiments.job import COLUMNS, COMPARED
+from kernelhood.experiments.methods import offered_methods
+from kernelhood.experiments.protocol import split_rows
+from kernelhood.experiments.published import published_results
+from kernelhood.experiments.report import write_report
+from kernelhood.experiments.run import read_results, run
+from kernelhood.experiments.statistics import (
+    average_ranks,
+    critical_difference,
+    friedman,
+    holm,
+    holm_adjust,
+    iman_davenport,
+)
+from kernelhood.experiments.store import Store, StoreError
+from kernelhood.experiments.table import table, to_latex, to_markdown, to_text
+
+__all__ = [
+    "COLUMNS",
+    "COMPARED",
+    "Store",
+    "StoreError",
+    "average_ranks",
+    "critical_difference",
+    "findings",
+    "friedman",
+    "holm",
+    "holm_adjust",
+    "iman_davenport",
+    "offered_methods",
+    "plot_convergence",
+    "plot_critical_difference",
+    "plot_figure_1",
+    "plot_learned_weights",
+    "published_results",
+    "read_results",
+    "run",
+    "split_rows",
+    "table",
+    "to_latex",
+    "to_markdown",
+    "to_text",
+    "write_report",
+]

@@ -1,0 +1,112 @@
+"""The methods that can be compared, and the hyper-parameters to choose from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelhood.estimators import METHODS
+from kernelhood.experiments.metrics import CLASSIFICATION
+from kernelhood.formulations import FORMULATIONS
+from kernelhood.model_selection import paper_grid
+
+GRIDS = ("quick", "paper")
+
+#: Methods with a neighborhood matrix, whose alignment the paper's Figure 1 shows.
+ALIGNED = ("rpkl", "onjkl", "kta", "mt-onmkl")
+
+LABELS = {
+    "itl": "ITL",
+    "avmtmkl": "AVMTMKL",
+    "mt-mkl": "MT-MKL",
+    "rpkl": "RPKL",
+    "onjkl": "ONJKL",
+    "kta": "KTA",
+    "mt-onmkl": "MT-ONMKL",
+    "mt-onmkl-printed": "MT-ONMKL printed",
+    "mt-onmkl-normalized": "MT-ONMKL normalized",
+}
+
+_PENALTIES = [2.0**k for k in (-3, 0, 3, 6)]
+_QUICK: dict[str, dict[str, list[Any]]] = {
+    "itl": {"C": _PENALTIES},
+    "avmtmkl": {"C": _PENALTIES},
+    "mt-mkl": {"C": _PENALTIES},
+    "rpkl": {"C": _PENALTIES, "spread_level": [1, 2, 3]},
+    "onjkl": {"C": _PENALTIES, "rho": [2.0**-2, 2.0**4]},
+    "kta": {"C": _PENALTIES, "eta": [2.0**-12, 2.0**-6]},
+    # Only beta / C**2 matters.
+    "mt-onmkl": {"beta": [2.0**k for k in (-20, -16, -12, -8, -4, 0)]},
+    # Only C and beta / eta matter.
+    "mt-onmkl-printed": {"C": _PENALTIES, "eta": [2.0**4, 2.0**12]},
+    # Only C and the price of concentration, 2 eta beta / (eta - 2 beta), matter.
+    "mt-onmkl-normalized": {"C": _PENALTIES, "beta": [2.0**-12, 2.0**-6]},
+}
+
+
+def offered_methods() -> tuple[str, ...]:
+    """Return the names of all methods, MT-ONMKL in each of its formulations.
+
+    Examples
+    --------
+    >>> [name for name in offered_methods() if name.startswith("mt-onmkl")]
+    ['mt-onmkl', 'mt-onmkl-printed', 'mt-onmkl-normalized']
+    """
+    others = [f"mt-onmkl-{name}" for name in FORMULATIONS if name != "corrected"]
+    return (*METHODS, *others)
+
+
+def check_methods(methods: Any) -> tuple[str, ...]:
+    """Return the methods asked for, all of them for None, or raise for an unknown one."""
+    if methods is None:
+        return offered_methods()
+    names = [methods] if isinstance(methods, str) else list(methods)
+    if not names:
+        raise ValueError("methods is empty; give at least one.")
+    for name in names:
+        if name not in offered_methods():
+            offered = ", ".join(offered_methods())
+            raise ValueError(f"methods={name!r} is unknown; give names among {offered}.")
+    return tuple(dict.fromkeys(names))
+
+
+def make_estimator(method: str, kind: str) -> Any:
+    """Return an unfitted estimator.
+
+    Parameters
+    ----------
+    method : str
+        One of `offered_methods`.
+    kind : {"classification", "regression"}
+        What the targets are.
+    """
+    name, formulation = _split(method)
+    classifier, regressor = METHODS[name]
+    settings: dict[str, Any] = {} if formulation is None else {"formulation": formulation}
+    return (classifier if kind == CLASSIFICATION else regressor)(**settings)
+
+
+def make_grid(method: str, grid: str) -> dict[str, list[Any]]:
+    """Return the values of the hyper-parameters to choose from.
+
+    Parameters
+    ----------
+    method : str
+        One of `offered_methods`.
+    grid : {"quick", "paper"}
+        A handful of points, or those of the paper.
+    """
+    if grid not in GRIDS:
+        raise ValueError(f"grid={grid!r} is unknown; give one of {', '.join(GRIDS)}.")
+    return paper_grid(_split(method)[0]) if grid == "paper" else _QUICK[method]
+
+
+def label(method: str) -> str:
+    """Return the name of a method as papers print it."""
+    return LABELS.get(method, method)
+
+
+def _split(method: str) -> tuple[str, str | None]:
+    """Return the name in the registry, and the formulation where there is one."""
+    if not method.startswith("mt-onmkl"):
+        return method, None
+    return "mt-onmkl", method.removeprefix("mt-onmkl").lstrip("-") or "corrected"

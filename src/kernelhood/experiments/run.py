@@ -1,0 +1,159 @@
+"""The comparison: every method on every data set, as often as asked, into a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from kernelhood.datasets._arguments import check_count, check_number
+from kernelhood.datasets._extras import import_extra
+from kernelhood.experiments.data import check_datasets, kind_of
+from kernelhood.experiments.job import COLUMNS, Job, Row, do_job, empty_row
+from kernelhood.experiments.methods import check_methods, make_grid
+from kernelhood.experiments.metrics import choose_metrics
+from kernelhood.experiments.store import Store
+from kernelhood.parallel import WorkerDied, run_as_completed
+
+_NUMBERS = ("score", "validation_score", "gap", "seconds", "fit_seconds", "train_fraction")
+
+
+def plan(
+    datasets: Any = "digits",
+    methods: Iterable[str] | str | None = None,
+    *,
+    runs: int = 3,
+    metric: str | Iterable[str] | None = None,
+    train_fraction: float = 0.2,
+    grid: str = "quick",
+    seed: int = 0,
+    data_home: str | PathLike[str] | None = None,
+) -> list[Job]:
+    """Return the jobs of a comparison; see `run` for the arguments."""
+    check_count("runs", runs)
+    check_count("seed", seed, low=0)
+    share = check_number("train_fraction", train_fraction, low=0.0, high=1.0)
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"train_fraction={train_fraction!r} must leave something on both sides.")
+    chosen, names = check_datasets(datasets), check_methods(methods)
+    for name in names:
+        make_grid(name, grid)
+    kinds = {dataset: kind_of(dataset, samples) for dataset, samples in chosen.items()}
+    metrics = choose_metrics(metric, kinds.values())
+    home = None if data_home is None else fspath(data_home)
+    return [
+        Job(dataset, method, number, seed, metrics[kinds[dataset]], share, grid, home, samples)
+        for dataset, samples in chosen.items()
+        for number in range(runs)
+        for method in names
+    ]
+
+
+def run(
+    datasets: Any = "digits",
+    methods: Iterable[str] | str | None = None,
+    *,
+    runs: int = 3,
+    metric: str | Iterable[str] | None = None,
+    train_fraction: float = 0.2,
+    grid: str = "quick",
+    seed: int = 0,
+    data_home: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    scheduler: str | None = None,
+    on_row: Callable[[Row, bool], None] | None = None,
+) -> Any:
+    """Repeat the paper's comparison: for every run split, choose parameters, fit and test once.
+
+    Parameters
+    ----------
+    datasets : str, iterable of str, or mapping of str to Bunch
+        Names among digits, landmine, letter, spam, sarcos and load, or data sets of your own with
+        X, y and task, and sample_id where tasks share objects.
+    methods : str or iterable of str, optional
+        Names among `offered_methods`; all by default.
+    runs : int
+        Random splits of every data set.
+    metric : str or iterable of str, optional
+        accuracy or auc for classification, mse or nmse for regression.
+    train_fraction : float
+        Part that trains; the rest is halved to validate and to test.
+    grid : {"quick", "paper"}
+        Hyper-parameters to choose from.
+    seed : int
+        Everything but the time follows from it.
+    data_home : path-like, optional
+        Folder of the data files.
+    store : path-like, optional
+        SQLite file that keeps the rows; only what is missing in it, or failed, is done.
+    n_jobs : int, optional
+        Processes; -1 takes all cores.
+    scheduler : str, optional
+        Address of a Dask scheduler, such as tcp://127.0.0.1:8786, to do the work instead.
+    on_row : callable, optional
+        Called with every row, and whether it was there before.
+
+    Returns
+    -------
+    DataFrame
+        One row for every data set, run and method, in this order; see `COLUMNS`. A run that failed
+        has an error and no score.
+    """
+    import_extra("pandas", "bench")
+    jobs = plan(
+        datasets,
+        methods,
+        runs=runs,
+        metric=metric,
+        train_fraction=train_fraction,
+        grid=grid,
+        seed=seed,
+        data_home=data_home,
+    )
+    with Store(store) as rows:
+        for row, old in fill(rows, jobs, n_jobs=n_jobs, scheduler=scheduler):
+            if on_row is not None:
+                on_row(row, old)
+        return as_frame(rows.rows(jobs))
+
+
+def fill(
+    store: Store, jobs: list[Job], *, n_jobs: int | None = None, scheduler: str | None = None
+) -> Iterator[tuple[Row, bool]]:
+    """Do what is missing, and yield every row as it comes, with whether it was there before."""
+    missing = store.missing(jobs)
+    left = {job.key for job in missing}
+    for row in store.rows(job for job in jobs if job.key not in left):
+        yield row, True
+    done = run_as_completed(do_job, missing, n_jobs=n_jobs, scheduler=scheduler)
+    for number, result in done:
+        if isinstance(result, WorkerDied):
+            died = f"WorkerDied: the worker died each time ({result.reason})"
+            row = empty_row(missing[number], died)
+        else:
+            row = result
+        store.write(row)
+        yield row, False
+
+
+def as_frame(rows: list[Row]) -> Any:
+    """Return rows as a data frame."""
+    pd = import_extra("pandas", "bench")
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype({"score": float, "error": object})
+
+
+def read_results(path: str | PathLike[str]) -> Any:
+    """Return the rows of a results.csv."""
+    pd = import_extra("pandas", "bench")
+    try:
+        return pd.read_csv(Path(path), converters=dict.fromkeys(_NUMBERS, _as_float))
+    except ValueError as error:
+        raise ValueError(f"{path} is not a table of results: {error}") from error
+
+
+def _as_float(text: str) -> float:
+    """Return exactly the number that was written, which faster parsers may miss by a bit."""
+    return float(text) if text else float("nan")

@@ -1,0 +1,65 @@
+import sqlite3
+
+import pytest
+
+from kernelhood.experiments.bench import report_bench, report_results
+
+pytest.importorskip("rich")
+
+SMALL = {"methods": ["mt-onmkl", "mt-onmkl-printed"], "runs": 1}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """Run on the digits; return the folder and what was said."""
+    out = tmp_path_factory.mktemp("bench") / "report"
+    return out, report_bench(["digits"], out, quiet=True, command="kernelhood bench", **SMALL)
+
+
+def test_the_text_has_table_statistics_and_files(bench):
+    out, report = bench
+    assert report.good
+    assert "Digits accuracy %" in report.text
+    assert "2 methods on 8 tasks" in report.text
+    files = [line.removeprefix("wrote ") for line in report.text.splitlines() if "wrote" in line]
+    assert sorted(files) == sorted(str(path) for path in out.rglob("*") if path.is_file())
+    assert str(out / "runs.sqlite") in files
+
+
+def test_accuracies_on_digits_are_far_above_chance(bench):
+    out, _ = bench
+    lines = (out / "table.md").read_text(encoding="utf-8").splitlines()[2:4]
+    assert all(float(line.split("|")[2]) > 95 for line in lines)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the figures out, which take longest."""
+    monkeypatch.setattr("kernelhood.experiments.report._draw", lambda results: [])
+
+
+def test_started_again_it_only_reads(bench, undrawn, monkeypatch, capsys):
+    out, report = bench
+    monkeypatch.setattr("kernelhood.experiments.job.search", None)
+    again = report_bench(["digits"], out, command="kernelhood bench", **SMALL)
+    assert again.text.split("wrote")[0] == report.text.split("wrote")[0]
+    assert capsys.readouterr().out.count("already there") == 2
+
+
+def test_results_are_read_and_shown_again(bench, undrawn, tmp_path):
+    out, _ = bench
+    shown = report_results(out / "results.csv", tmp_path, command="kernelhood bench")
+    assert shown.good
+    for name in ("table.md", "table.tex", "results.csv"):
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
+    beside = report_results(tmp_path / "results.csv", None)
+    assert f"wrote {tmp_path / 'report.html'}" in beside.text
+
+
+def test_a_failed_run_is_told_and_no_good(tmp_path):
+    report = report_bench(["landmine"], tmp_path / "out", quiet=True, data_home=tmp_path, **SMALL)
+    assert not report.good
+    assert "Failed: landmine, mt-onmkl, mt-onmkl-printed, run 0: FileNotFoundError" in report.text
+    with sqlite3.connect(tmp_path / "out" / "runs.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM runs WHERE failed").fetchone() == (2,)
+    connection.close()

@@ -1,0 +1,106 @@
+"""The report in a real browser: Debian's chromium, driven by its chromedriver."""
+
+import json
+import shutil
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver")
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"
+)
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    service = webdriver.ChromeService(DRIVER)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def page(browser, written):
+    """Load the report from the disk."""
+    browser.get("about:blank")
+    browser.get_log("performance")  # forget what the browser's own first page did
+    browser.get(written[1][0].as_uri())
+    return browser
+
+
+def column(page, number):
+    script = "return [...document.querySelectorAll('tbody tr')].map(r => r.cells[%d].innerText)"
+    return page.execute_script(script % number)
+
+
+def click(page, number):
+    page.find_elements("css selector", "thead button")[number].click()
+
+
+def test_every_figure_is_drawn(page):
+    script = (
+        "return [...document.images].map(i => [i.complete, i.naturalWidth, i.clientWidth, i.alt])"
+    )
+    images = page.execute_script(script)
+    assert len(images) == 7
+    for complete, natural, shown, caption in images:
+        assert complete
+        assert natural > 100
+        assert shown > 100
+        assert caption
+
+
+def test_nothing_is_fetched(page):
+    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    addresses = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    assert addresses
+    assert all(address.startswith(("file:", "data:")) for address in addresses)
+    assert sum(address.startswith("file:") for address in addresses) == 1
+    assert page.get_log("browser") == []
+
+
+def test_a_click_sorts_the_table_and_another_turns_it_round(page):
+    click(page, 1)
+    numbers = [float(text.split()[0]) for text in column(page, 1)]
+    assert len(numbers) == 3
+    assert numbers == sorted(numbers)
+    click(page, 1)
+    numbers = [float(text.split()[0]) for text in column(page, 1)]
+    assert numbers == sorted(numbers, reverse=True)
+    click(page, 0)
+    names = ["MT-ONMKL", "MT-ONMKL normalized", "MT-ONMKL printed"]
+    assert column(page, 0) == names
+    click(page, 0)
+    assert column(page, 0) == names[::-1]
+    heads = page.find_elements("css selector", "thead th")
+    assert [head.get_attribute("aria-sort") for head in heads[:2]] == ["descending", None]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_text_runs_out_of_the_page(page, width):
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    sizes = page.execute_script("return [innerWidth, document.documentElement.scrollWidth]")
+    assert sizes == [width, width]

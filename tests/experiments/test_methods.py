@@ -1,0 +1,54 @@
+import pytest
+from sklearn.base import is_classifier, is_regressor
+
+from kernelhood.estimators import METHODS
+from kernelhood.experiments.methods import (
+    GRIDS,
+    check_methods,
+    label,
+    make_estimator,
+    make_grid,
+    offered_methods,
+)
+from kernelhood.experiments.published import TABLE_1
+
+
+def test_formulations_are_methods():
+    printed = make_estimator("mt-onmkl-printed", "classification")
+    assert printed.formulation == "printed"
+    assert make_estimator("mt-onmkl", "regression").formulation == "corrected"
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("method", offered_methods())
+def test_grids_name_parameters_of_either_estimator(method, grid):
+    classifier, regressor = (make_estimator(method, k) for k in ("classification", "regression"))
+    assert is_classifier(classifier)
+    assert is_regressor(regressor)
+    for estimator in (classifier, regressor):
+        assert set(make_grid(method, grid)) <= set(estimator.get_params())
+        assert all(make_grid(method, grid).values())
+
+
+def test_all_methods_of_the_paper_are_offered():
+    assert set(TABLE_1) == set(METHODS)
+    assert offered_methods() == (*METHODS, "mt-onmkl-printed", "mt-onmkl-normalized")
+    for name, (classifier, _) in METHODS.items():
+        assert isinstance(make_estimator(name, "classification"), classifier)
+        assert label(name) == name.upper()
+
+
+def test_names_are_checked():
+    assert check_methods(None) == offered_methods()
+    assert check_methods("mt-onmkl") == ("mt-onmkl",)
+    with pytest.raises(ValueError, match="methods is empty"):
+        check_methods([])
+    with pytest.raises(ValueError, match="methods='svm' is unknown; give names among itl, "):
+        check_methods(["itl", "svm"])
+    with pytest.raises(ValueError, match="grid='fine' is unknown; give one of quick, paper"):
+        make_grid("mt-onmkl", "fine")
+
+
+def test_labels_are_the_papers():
+    assert label("mt-mkl") == "MT-MKL"
+    assert label("my own") == "my own"

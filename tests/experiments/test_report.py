@@ -1,0 +1,104 @@
+import re
+
+import numpy as np
+import pytest
+
+from kernelhood.experiments import findings, published_results, write_report
+from kernelhood.experiments.files import write_file
+from kernelhood.experiments.report import as_text
+
+pytest.importorskip("matplotlib")
+
+
+def test_every_file_is_there_and_named(written):
+    out, files = written
+    on_disk = sorted(path for path in out.rglob("*") if path.is_file())
+    assert sorted(files) == on_disk
+    names = {path.relative_to(out).as_posix() for path in files}
+    assert {"report.html", "results.csv", "table.md", "table.tex"} <= names
+    for kind in ("alignment", "weights", "convergence"):
+        for data in ("tiny", "curves"):
+            assert {f"figures/{kind}_{data}.svg", f"figures/{kind}_{data}.png"} <= names
+    assert "figures/critical_difference.png" in names
+    assert len(names) == 4 + 2 * 7
+
+
+def test_the_page_fetches_nothing_and_tells_the_command(written):
+    page = (written[0] / "report.html").read_text(encoding="utf-8")
+    assert "kernelhood bench &lt;tiny&gt; --out report" in page
+    assert page.count('<img src="data:image/svg+xml;base64,') == 7
+    sources = re.findall(r'(?:src|href)="(.{0,5})', page)
+    assert set(sources) == {"data:"}
+    assert 'name="viewport"' in page
+    assert "Friedman" in page
+
+
+def test_the_same_results_give_the_same_bytes(results, tmp_path):
+    few = results[results["dataset"] == "tiny"].drop(columns=["weights", "trace"])
+    few = few[few["method"] != "mt-onmkl-normalized"]
+    first, second = (write_report(few, tmp_path / name) for name in ("first", "second"))
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_frame_of_ones_own_gets_a_report(tmp_path):
+    names = {path.name for path in write_report(published_results(), tmp_path)}
+    assert {"report.html", "table.md", "critical_difference.svg"} <= names
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "To repeat it" not in page
+    assert "chi2 = 11.507" in page
+    assert "the unit of the paper" in page
+
+
+def test_failures_are_told(results, tmp_path):
+    failed = results.drop(columns=["weights", "alignment", "trace"])
+    failed.loc[0, ["score", "error"]] = [np.nan, "ValueError: <no>"]
+    write_report(failed, tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Failed: tiny, mt-onmkl, run 0: ValueError: &lt;no&gt;" in page
+    assert "Failed: tiny, mt-onmkl, run 0: ValueError: <no>" in as_text(failed)
+
+
+def test_without_any_score_the_report_says_so(results, tmp_path):
+    failed = results.assign(score=np.nan, error="ValueError: no")
+    files = write_report(failed, tmp_path)
+    assert {path.name for path in files} == {"report.html", "results.csv"}
+    assert "No run has a score." in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert as_text(failed).startswith(
+        "No run has a score.\nFailed: tiny, mt-onmkl, mt-onmkl-printed"
+    )
+
+
+def test_findings_fall_back_to_tasks_for_one_data_set(results):
+    one = results[results["dataset"] == "tiny"]
+    assert findings(one)[0].startswith("3 methods on 3 tasks")
+    assert "not independent" in findings(one)[-1]
+    assert findings(one[one["method"] == "mt-onmkl"])[0].startswith("Statistics need two methods")
+    assert findings(one.drop(columns="task_scores"))[0].startswith("Statistics need")
+
+
+def test_findings_name_the_data_sets_left_out():
+    results = published_results()
+    results.loc[0, "score"] = np.nan
+    assert findings(results)[-1] == "Left out, because a method has no score there: landmine."
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
+    path = write_file(tmp_path / "table.md", "old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_file(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_score_that_failed_is_an_empty_cell_to_sort_by(tmp_path):
+    results = published_results().drop(columns="metric")
+    results.loc[0, "score"] = np.nan
+    write_report(results, tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<td data-value="">failed</td>' in page

@@ -1,0 +1,150 @@
+import importlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernelhood.experiments import COLUMNS, COMPARED, published_results, read_results, run
+from kernelhood.experiments.job import Job, do_job
+from kernelhood.experiments.run import plan
+from kernelhood.experiments.store import Store
+from kernelhood.parallel import WorkerDied
+from tests.experiments.tiny import METHODS, make_tiny
+
+SAME = list(COMPARED)
+# The package exports the function under the name of its module.
+MODULE = importlib.import_module("kernelhood.experiments.run")
+
+
+def test_every_cell_of_every_run_is_a_row(results):
+    assert list(results.columns) == list(COLUMNS)
+    keys = list(zip(results["dataset"], results["run"], results["method"], strict=True))
+    expected = [(d, r, m) for d in ("tiny", "curves") for r in (0, 1) for m in METHODS]
+    assert keys == expected
+    assert results["error"].isna().all()
+    assert results["metric"].tolist() == ["accuracy"] * 6 + ["mse"] * 6
+
+
+def test_a_row_tells_what_was_learned(results):
+    for row in results.itertuples():
+        scores = json.loads(row.task_scores)
+        assert list(scores) == ["task 1", "task 2", "task 3"]
+        assert row.score == pytest.approx(np.mean(list(scores.values())))
+        assert np.shape(json.loads(row.weights)["values"]) == (3, 10)
+        assert np.shape(json.loads(row.alignment)) == (3, 3)
+        gaps = json.loads(row.trace)
+        assert max(gap[-1] for gap in gaps) == pytest.approx(row.gap, rel=1e-5)
+        assert 0 < row.fit_seconds <= row.seconds
+        assert json.loads(row.versions)["numpy"] == np.__version__
+    assert results.loc[results["dataset"] == "tiny", "score"].min() > 0.5
+
+
+def test_methods_share_the_splits_and_runs_do_not(results):
+    seeds = results.groupby(["dataset", "run"])["seed"].nunique()
+    assert (seeds == 1).all()
+    assert results["seed"].nunique() == 4
+
+
+def test_only_what_is_missing_is_done(tiny, tmp_path, monkeypatch):
+    store = tmp_path / "runs.sqlite"
+    told = []
+    arguments = {"store": store, "on_row": lambda row, old: told.append((row["run"], old))}
+    first = run({"tiny": tiny}, "mt-onmkl", runs=1, **arguments)
+    more = run({"tiny": tiny}, "mt-onmkl", runs=2, **arguments)
+    assert told == [(0, False), (0, True), (1, False)]
+    pd.testing.assert_frame_equal(first, more[:1])
+    monkeypatch.setattr(MODULE, "do_job", None)
+    pd.testing.assert_frame_equal(run({"tiny": tiny}, "mt-onmkl", runs=2, store=store), more)
+
+
+def test_the_seed_decides_everything_but_the_time(tiny):
+    first, again, other = (run({"tiny": tiny}, "mt-onmkl", runs=1, seed=s) for s in (5, 5, 6))
+    pd.testing.assert_frame_equal(first[SAME], again[SAME])
+    assert first["task_scores"][0] != other["task_scores"][0]
+
+
+def test_a_failure_is_recorded_and_does_not_end_the_others(tiny, monkeypatch, tmp_path):
+    def fail(*args):
+        raise ArithmeticError("went wrong")
+
+    store = tmp_path / "runs.sqlite"
+    lonely = {"X": tiny.X[:4], "y": tiny.y[:4], "task": ["a", "a", "b", "b"]}
+    both = run({"lonely": lonely, "tiny": tiny}, "mt-onmkl", runs=1, store=store)
+    assert both["error"][0].startswith("ValueError: split 0 of cv has no")
+    assert np.isnan(both["score"][0])
+    assert both["score"][1] > 0.5
+    monkeypatch.setattr("kernelhood.experiments.job.search", fail)
+    again = run({"lonely": lonely, "tiny": tiny}, "mt-onmkl", runs=1, store=store)
+    assert again["error"].tolist()[0] == "ArithmeticError: went wrong"
+    assert pd.isna(again["error"][1])
+
+
+def test_a_worker_that_always_dies_leaves_a_row_with_an_error(tiny, monkeypatch):
+    def die(function, items, **_):
+        yield 0, WorkerDied("BrokenProcessPool")
+        yield 1, function(items[1])
+
+    monkeypatch.setattr(MODULE, "run_as_completed", die)
+    results = run({"tiny": tiny}, "mt-onmkl", runs=2)
+    assert results["error"][0] == "WorkerDied: the worker died each time (BrokenProcessPool)"
+    assert results["score"].notna().tolist() == [False, True]
+
+
+def test_missing_files_are_an_error_of_the_run(tmp_path):
+    row = do_job(Job("landmine", "mt-onmkl", 0, 0, "accuracy", 0.2, "quick", str(tmp_path)))
+    assert row["error"].startswith("FileNotFoundError")
+    assert "kernelhood data fetch landmine" in row["error"]
+
+
+def test_metrics_and_fraction_reach_the_rows(tiny):
+    results = run({"tiny": tiny}, "mt-onmkl", runs=1, metric="auc", train_fraction=0.5)
+    assert results["metric"][0] == "auc"
+    assert results["train_fraction"][0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"runs": 0}, "runs=0 is out of range"),
+        ({"seed": -1}, "seed=-1 is out of range"),
+        ({"train_fraction": 1.0}, "train_fraction=1.0 must leave something"),
+        ({"grid": "fine"}, "grid='fine' is unknown"),
+        ({"metric": "mse"}, "metric='mse' is for regression"),
+        ({"methods": "svm"}, "methods='svm' is unknown"),
+        ({"datasets": "mnist"}, "datasets='mnist' is unknown"),
+    ],
+)
+def test_arguments_are_checked_before_any_work(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        run(**arguments)
+
+
+def test_data_home_is_no_setting():
+    here, there = (plan("spam", "mt-onmkl", runs=1, data_home=home)[0] for home in ("a", "b"))
+    assert here.key == there.key
+    assert here.data_home == "a"
+
+
+def test_a_users_data_are_a_setting(tiny):
+    other = {**tiny, "y": -tiny.y}
+    first, second = (plan({"mine": data}, "mt-onmkl")[0] for data in (tiny, other))
+    assert first.key != second.key
+
+
+def test_results_are_read_back_bit_for_bit(results, tmp_path):
+    results.to_csv(tmp_path / "results.csv", index=False)
+    again = read_results(tmp_path / "results.csv")
+    pd.testing.assert_frame_equal(again, results, check_dtype=False, check_exact=True)
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path):
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(ValueError, match="empty.csv is not a table of results"):
+        read_results(tmp_path / "empty.csv")
+    assert len(published_results()) == 35
+
+
+def test_a_store_without_rows_gives_an_empty_frame():
+    with Store(None) as store:
+        assert store.rows(plan({"tiny": make_tiny()})) == []

@@ -1,0 +1,149 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from kernelhood.experiments import (
+    average_ranks,
+    critical_difference,
+    friedman,
+    holm,
+    holm_adjust,
+    iman_davenport,
+    published_results,
+)
+from kernelhood.experiments.published import published_score
+
+
+def as_results(matrix, **more):
+    rows = [
+        {"dataset": f"set {i}", "method": f"method {j}", "score": value, **more}
+        for i, line in enumerate(matrix)
+        for j, value in enumerate(line)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_the_papers_table_gives_the_papers_ranks():
+    ranks = average_ranks(published_results())
+    assert ranks.round(10).tolist() == [5.6, 5.1, 4.1, 4.0, 3.6, 4.2, 1.4]
+    assert ranks.index.tolist() == ["itl", "avmtmkl", "mt-mkl", "rpkl", "onjkl", "kta", "mt-onmkl"]
+
+
+def test_the_papers_table_gives_chi2_and_f():
+    chi2, f = friedman(published_results()), iman_davenport(published_results())
+    assert (round(chi2.statistic, 3), chi2.df, round(chi2.p_value, 3)) == (11.507, (6,), 0.074)
+    assert (round(f.statistic, 3), f.df, round(f.p_value, 3)) == (2.489, (6, 24), 0.051)
+
+
+def test_the_papers_table_gives_holms_p():
+    table = holm(published_results())
+    assert table.attrs["control"] == "mt-onmkl"
+    assert table["holm"].round(4).tolist() == [0.0127, 0.0338, 0.1617, 0.1617, 0.1617, 0.1617]
+    assert table.index[:2].tolist() == ["itl", "avmtmkl"]
+
+
+@given(st.integers(3, 6), st.integers(2, 8), st.integers(0, 99))
+def test_friedman_agrees_with_scipy(k, n, seed):
+    matrix = np.random.default_rng(seed).normal(size=(n, k))
+    theirs = stats.friedmanchisquare(*matrix.T)
+    ours = friedman(as_results(matrix))
+    assert ours.statistic == pytest.approx(theirs.statistic, abs=1e-9)
+    assert ours.p_value == pytest.approx(theirs.pvalue, abs=1e-9)
+
+
+@given(arrays(np.int64, (5, 4), elements=st.integers(0, 3)))
+def test_with_ties_the_corrected_friedman_agrees_with_scipy(matrix):
+    if not any(len(set(line)) > 1 for line in matrix.tolist()):
+        return
+    ours = friedman(as_results(matrix.astype(float)), correct_ties=True)
+    assert ours.statistic == pytest.approx(stats.friedmanchisquare(*matrix.T).statistic, abs=1e-9)
+
+
+def test_ties_share_ranks_and_errors_rank_upwards():
+    matrix = [[1.0, 2.0, 2.0, 3.0]]
+    assert average_ranks(as_results(matrix)).tolist() == [4.0, 2.5, 2.5, 1.0]
+    assert average_ranks(as_results(matrix, metric="mse")).tolist() == [1.0, 2.5, 2.5, 4.0]
+
+
+def test_all_equal_is_no_difference():
+    results = as_results(np.ones((3, 3)))
+    assert friedman(results, correct_ties=True).statistic == 0.0
+    assert iman_davenport(results).p_value == 1.0
+    assert holm(results)["holm"].tolist() == [1.0, 1.0]
+
+
+def test_perfect_agreement_is_an_infinite_f():
+    test = iman_davenport(as_results([[1.0, 2.0, 3.0]] * 4))
+    assert (test.statistic, test.p_value) == (float("inf"), 0.0)
+
+
+@given(arrays(np.float64, st.integers(1, 8), elements=st.floats(0, 1)))
+def test_holm_is_step_down(p):
+    adjusted = holm_adjust(p)
+    order = np.argsort(p, kind="stable")
+    assert np.all(np.diff(adjusted[order]) >= 0)
+    assert np.all((adjusted >= p) & (adjusted <= 1))
+    # The definition: reject in ascending order of p until one of them is too large.
+    for level in (0.01, 0.05, 0.3):
+        rejected = np.zeros(len(p), dtype=bool)
+        for step, place in enumerate(order):
+            if p[place] * (len(p) - step) > level:
+                break
+            rejected[place] = True
+        assert np.array_equal(adjusted <= level, rejected)
+
+
+def test_holm_compares_with_the_control_asked_for():
+    table = holm(published_results(), control="itl")
+    assert table.attrs["control"] == "itl"
+    assert table.loc["mt-onmkl", "z"] == pytest.approx(-3.074085, abs=1e-6)
+    with pytest.raises(ValueError, match="control='svm' is unknown; give one of"):
+        holm(published_results(), control="svm")
+
+
+@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (5, 2.728), (10, 3.164)])
+def test_critical_difference_has_demsars_quantiles(k, q):
+    assert critical_difference(k, 14) == pytest.approx(q * np.sqrt(k * (k + 1) / 84), rel=1e-3)
+
+
+def test_runs_are_averaged_and_incomplete_data_sets_left_out():
+    results = as_results([[1.0, 2.0], [3.0, 4.0]])
+    more = pd.DataFrame([{"dataset": "set 0", "method": "method 0", "score": 9.0}])
+    assert average_ranks(pd.concat([results, more])).tolist() == [1.5, 1.5]
+    results.loc[3, "score"] = np.nan
+    assert average_ranks(results).tolist() == [2.0, 1.0]
+
+
+def test_errors_say_what_is_missing():
+    with pytest.raises(ValueError, match="results lack method, score"):
+        friedman(pd.DataFrame({"dataset": ["a"]}))
+    with pytest.raises(ValueError, match="results hold 1 methods"):
+        friedman(as_results([[1.0]]))
+    with pytest.raises(ValueError, match="needs at least two"):
+        iman_davenport(as_results([[1.0, 2.0]]))
+    with pytest.raises(ValueError, match="blocks='rows' is unknown"):
+        friedman(as_results([[1.0, 2.0]]), blocks="rows")
+    with pytest.raises(ValueError, match="column task_scores"):
+        friedman(as_results([[1.0, 2.0]]), blocks="tasks")
+    with pytest.raises(ValueError, match="metric 'f1' is unknown"):
+        friedman(as_results([[1.0, 2.0]], metric="f1"))
+    mixed = as_results([[1.0, 2.0]]).assign(metric=["mse", "nmse"])
+    with pytest.raises(ValueError, match="two metrics"):
+        friedman(mixed)
+
+
+def test_tasks_can_be_what_methods_are_ranked_on(results):
+    ranks = average_ranks(results, blocks="tasks")
+    assert ranks.sum() == pytest.approx(6.0)
+    assert friedman(results, blocks="tasks").df == (2,)
+
+
+def test_published_scores_are_in_the_unit_of_the_metric():
+    assert published_score("letter", "mt-onmkl-printed", "accuracy") == pytest.approx(0.9191)
+    assert published_score("letter", "itl", "auc") is None
+    assert published_score("digits", "itl", "accuracy") is None
+    assert published_score("letter", "svm", "accuracy") is None

@@ -1,0 +1,69 @@
+import pytest
+from sklearn.model_selection import ParameterGrid
+
+import kernelhood as kh
+from kernelhood.estimators import METHODS
+from kernelhood.model_selection.grids import distinct_models
+
+
+@pytest.mark.parametrize(
+    ("formulation", "count"), [("corrected", 93), ("printed", 1026), ("normalized", 27 * 780)]
+)
+def test_how_many_models_the_papers_grid_holds(formulation, count):
+    found = distinct_models(kh.MTONMKLClassifier(formulation=formulation), kh.paper_grid())
+    assert len(found.points) == 45_387
+    assert len(found.models) == count
+    outside = [
+        point for point, model in zip(found.points, found.model_of, strict=True) if model < 0
+    ]
+    assert len(outside) == len(found.reasons)
+    least = {"corrected": 0.0, "printed": 7.0, "normalized": 2.0}[formulation]
+    if formulation == "normalized":
+        assert all(point["eta"] <= least * point["beta"] for point in outside)
+    else:
+        assert all(point["eta"] < least * point["beta"] for point in outside)
+
+
+@pytest.mark.parametrize("formulation", ["corrected", "printed", "normalized"])
+def test_points_of_one_model_predict_the_same(formulation, labelled):
+    grid = {"C": [1.0, 2.0], "eta": [16.0, 64.0], "beta": [0.5, 1.0, 2.0]}
+    estimator = kh.MTONMKLClassifier(formulation=formulation, tol=1e-7)
+    found = distinct_models(estimator, grid)
+    values = {}
+    for point, model in zip(found.points, found.model_of, strict=True):
+        fitted = kh.MTONMKLClassifier(formulation=formulation, tol=1e-7, **point)
+        fitted.fit(labelled.X, labelled.y, task=labelled.task)
+        value = fitted.decision_function(labelled.X, task=labelled.task)
+        first = values.setdefault(model, value)
+        assert value == pytest.approx(first, abs=2e-3)
+    assert len(values) == len(found.models)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_a_grid_it_accepts(method):
+    grid = kh.paper_grid(method)
+    assert len(grid["C"]) == 27
+    for kind in METHODS[method]:
+        found = distinct_models(kind(), {**grid, "C": [1.0]})
+        assert found.model_of.max() == len(found.models) - 1
+
+
+def test_other_parameters_keep_models_apart():
+    banks = [kh.KernelBank([kh.Linear()]), kh.KernelBank([kh.Gaussian(1.0)])]
+    grid = {"kernels": [*banks, [kh.Linear()]], "tol": [1e-3, 1e-4], "C": [1.0, 2.0]}
+    found = distinct_models(kh.AVMTMKLRegressor(), grid)
+    assert len(found.models) == len(list(ParameterGrid(grid)))
+
+
+def test_the_strongest_comes_first():
+    found = distinct_models(kh.MTONMKLClassifier(), {"C": [2.0, 1.0], "beta": [1.0, 4.0]})
+    betas = [model["beta"] for model in found.models]
+    assert betas == sorted(betas, reverse=True)
+    assert found.strength.tolist() == list(range(len(betas)))
+
+
+def test_bad_grids_are_named():
+    with pytest.raises(ValueError, match="method must be one of"):
+        kh.paper_grid("svm")
+    with pytest.raises(ValueError, match="param_grid names 'gamma', which MTONMKLClassifier"):
+        distinct_models(kh.MTONMKLClassifier(), {"gamma": [1.0]})
