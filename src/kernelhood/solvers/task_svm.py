@@ -144,6 +144,6 @@ class TaskSvm(NamedTuple):
         )
 
 
-def certificate(value: float, dual: float) -> tuple[float, float]:
+def trace_row(value: float, dual: float) -> tuple[float, float]:
     """Return the value of SVMs and the duality gap as a share of it: a row of a trace."""
-    return value, relative_gap(gap=value - dual, objective=value, svm_value=value)
+    return value, relative_gap(objective=value, svm_value=value, dual=dual)
