@@ -6,8 +6,8 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.mkl_loop import Solution, relative_gap
-from kernelhood.solvers.task_svm import TaskSvm
+from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.solvers.task_svm import TaskSvm, trace_row
 
 _FIRST_ACCURACY = 1e-3
 
@@ -49,7 +49,7 @@ def solve_fixed(
     while not trace or (trace[-1][1] > tol and len(trace) < max_iter):
         point = svm.solve(weights, point, accuracy)
         dual = point.gain - float(point.curvatures @ weights)
-        trace.append((point.value, relative_gap(point.value, point.value, dual)))
+        trace.append(trace_row(point.value, dual))
         accuracy = 0.5 * min(tol, accuracy)
     return svm.solution(point, np.array(trace))
 

@@ -9,7 +9,7 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import add_products, combined_kernel
-from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.solvers.mkl_loop import Solution, relative_gap
 from kernelhood.solvers.svm_dual import solve_svm_dual
 from kernelhood.solvers.svm_value import best_intercept, linear_term, total_loss
 from kernelhood.solvers.units import Units, units_of
@@ -142,3 +142,8 @@ class TaskSvm(NamedTuple):
             len(trace),
             trace,
         )
+
+
+def trace_row(value: float, dual: float) -> tuple[float, float]:
+    """Return the value of SVMs and the duality gap as a share of it: a row of a trace."""
+    return value, relative_gap(objective=value, svm_value=value, dual=dual)

@@ -21,8 +21,8 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.parallel import map_in_threads
-from kernelhood.solvers.mkl_loop import Solution, relative_gap
-from kernelhood.solvers.task_svm import SvmPoint, TaskSvm
+from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.solvers.task_svm import SvmPoint, TaskSvm, trace_row
 from kernelhood.solvers.weight_step import line_minimum
 
 _RIDGE = 1e-3
@@ -151,7 +151,7 @@ def solve_over_set(
     here = search.round(x, starts, inner, _RIDGE * max(tol, 0.01))
     best, trial, fraction = here, here, 1.0
     dual = search.bound(here)
-    trace = [(here.objective, relative_gap(here.objective, here.objective, dual))]
+    trace = [trace_row(here.objective, dual)]
     while trace[-1][1] > tol and len(trace) < max_iter:
         loose = max(trace[-1][1], tol)
         inner = min(inner, 0.03 * max(trace[-1][1], 0.5 * tol) ** 1.5)
@@ -171,7 +171,7 @@ def solve_over_set(
             fraction = _fraction(here, trial, noise)
             damping = max(3.0 * damping, _UPHILL_DAMPING if fraction == 1.0 else 1e-4)
         best = trial if trial.objective < best.objective else best
-        trace.append((best.objective, relative_gap(best.objective, best.objective, dual)))
+        trace.append(trace_row(best.objective, dual))
     steps = np.array(trace)
     pairs = zip(svms, best.points, strict=True)
     return best.x, [svm.solution(point, steps) for svm, point in pairs]
