@@ -13,7 +13,8 @@ COMPILED := tests/kernels $(addprefix tests/solvers/test_,smo.py combined.py non
 .PHONY: demo test lint bench docs clean
 
 demo: .venv/.demo
-	$(BIN)/kernelhood bench --out demo
+	$(BIN)/python examples/digits.py --out demo
+	$(BIN)/kernelhood bench --out demo/bench
 
 test: lint
 	$(BIN)/pytest -n 2 --cov --cov-report= --cov-fail-under=0
@@ -27,7 +28,10 @@ lint: .venv/.dev
 	$(BIN)/lint-imports
 
 bench: .venv/.bench
+	$(BIN)/python benchmarks/fit_speed.py
 	$(BIN)/python benchmarks/convergence_grid.py
+	$(BIN)/python benchmarks/search_speed.py
+	$(BIN)/python benchmarks/mtmkl_rounds.py
 
 docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
