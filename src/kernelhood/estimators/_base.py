@@ -66,6 +66,8 @@ class TaskProblem:
         How often each sample counts.
     start : Solution, optional
         The solution of a similar problem on the same samples.
+    only_scored : bool
+        Whether nothing but the predictor is wanted, as in a search.
     """
 
     name: Hashable
@@ -74,6 +76,7 @@ class TaskProblem:
     terms: DualTerms
     sample_weight: Array
     start: Solution | None = None
+    only_scored: bool = False
 
 
 @dataclass(frozen=True)

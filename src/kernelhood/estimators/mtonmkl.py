@@ -114,6 +114,8 @@ class _NeighborhoodStep(BoundInspection):
             )
         else:
             found = solve_mkl(Ks, problem.terms, penalty, start=problem.start, **limits)
+        if problem.only_scored:
+            return TaskSolution(found)
         kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)
         return TaskSolution(found, Neighborhood(kappa, G, d))
 

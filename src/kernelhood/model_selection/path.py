@@ -192,7 +192,10 @@ def _solve(
     problems: list[TaskProblem],
     starts: list[Solution | None],
 ) -> list[Solution]:
-    warm = [replace(problem, start=start) for problem, start in zip(problems, starts, strict=True)]
+    warm = [
+        replace(problem, start=start, only_scored=True)
+        for problem, start in zip(problems, starts, strict=True)
+    ]
     if model._coupled:
         return [one.solution for one in model._solve_tasks(stacks, warm)]  # type: ignore[arg-type]
     return [
