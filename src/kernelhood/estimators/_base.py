@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -18,84 +17,23 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight
 
-from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators._inspection import KernelInspection, Neighborhood
+from kernelhood._typing import Array
+from kernelhood.estimators._inspection import KernelInspection
+from kernelhood.estimators._prediction import TaskPredictor
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.kernels import KernelBank, default_bank
 from kernelhood.losses import DualTerms
 from kernelhood.parallel import map_in_threads
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
-from kernelhood.tasks import (
-    ONLY_TASK,
-    TaskRows,
-    check_task,
-    known_tasks,
-    missing,
-    split_by_column,
-    split_by_label,
-    take_column,
-)
+from kernelhood.tasks import TaskRows
 
 _TECHNICAL = frozenset({"max_iter", "task_column", "n_jobs", "verbose"})
 
 
-@dataclass(frozen=True)
-class TaskProblem:
-    """One task as the solvers see it.
-
-    Attributes
-    ----------
-    name : hashable
-        The task.
-    rows : ndarray of int, shape (n_samples,)
-        Its rows in X, those of weight 0 left out.
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Its points.
-    terms : DualTerms
-        The loss.
-    sample_weight : ndarray of shape (n_samples,)
-        How often each sample counts.
-    start : Solution, optional
-        The solution of a similar problem on the same samples.
-    only_scored : bool
-        Whether nothing but the predictor is wanted, as in a search.
-    """
-
-    name: Hashable
-    rows: Indices
-    X: Any
-    terms: DualTerms
-    sample_weight: Array
-    start: Solution | None = None
-    only_scored: bool = False
-
-
-@dataclass(frozen=True)
-class TaskSolution:
-    """What a method learns for one task.
-
-    Attributes
-    ----------
-    solution : Solution
-        Weights, dual vector and certificate.
-    neighborhood : Neighborhood, optional
-        The neighborhood-defining matrix, where the method has one.
-    """
-
-    solution: Solution
-    neighborhood: Neighborhood | None = None
-
-
-class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
+class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
     """Base of all estimators.
 
     Parameters
@@ -177,14 +115,6 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
-        """Return the prediction for every row."""
-
-    @abstractmethod
-    def _check_targets(self, y: Any) -> AnyArray:
-        """Return y as an array of one or two dimensions, or raise."""
-
-    @abstractmethod
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
         """Return the dual terms of every task, and remember how to decode predictions."""
 
@@ -254,53 +184,6 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
         if isinstance(self.kernels, (list, tuple)):
             return KernelBank(self.kernels)
         return KernelBank([self.kernels])
-
-    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
-        if y is None:
-            raise ValueError(
-                f"requires y to be passed, but the target y is None: {type(self).__name__} "
-                "learns from targets."
-            )
-        points, labels = self._read_points(X, task, reset=True)
-        y = self._check_targets(y)
-        check_consistent_length(points, y)
-        self._y_is_wide = y.ndim == 2
-        if y.ndim == 2:
-            if labels is not None:
-                raise ValueError(
-                    "y of two dimensions holds one task per column: leave out task and task_column."
-                )
-            return points, split_by_column(y)
-        if labels is None:
-            rows = np.arange(len(y), dtype=np.intp)
-            return points, [TaskRows(ONLY_TASK, rows, y)]
-        return points, split_by_label(labels, y)
-
-    def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
-        """Return the validated features and the task labels, from wherever they were given."""
-        accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
-        if self.task_column is None:
-            points = validate_data(self, X, reset=reset, **accept)
-        else:
-            if task is not None:
-                raise ValueError("task and task_column both name the tasks: give only one of them.")
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            X, task = take_column(X, self.task_column)
-            points = check_array(X, estimator=self, input_name="X", **accept)
-        return points, None if task is None else check_task(task, points.shape[0])
-
-    def _names_without_task(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return None
-        kept = list(names)
-        if self.task_column is not None:
-            kept.remove(
-                names[self.task_column]
-                if isinstance(self.task_column, Integral)
-                else self.task_column
-            )
-        return kept
 
     def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
         """Drop samples of weight 0 and write every task as a problem for the solvers."""
@@ -372,87 +255,6 @@ class MultiTaskKernelModel(KernelInspection, BaseEstimator, ABC):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _values(self, X: Any, task: Any) -> tuple[Array, AnyArray | None]:
-        """Return f(x) for every row, and the number of the row's task.
-
-        With a 2-D y in fit and no task here, the values have one column per task and the second
-        is None.
-        """
-        check_is_fitted(self)
-        points, labels = self._read_points(X, task, reset=False)
-        if labels is None and (self._y_is_wide or len(self.tasks_) == 1):
-            columns = [self._task_values(points, number) for number in range(len(self.tasks_))]
-            if self._y_is_wide:
-                return np.column_stack(columns), None
-            return columns[0], np.zeros(points.shape[0], dtype=np.intp)
-        if labels is None:
-            raise ValueError(
-                "task is required, one label per row of X: the model was fitted with the tasks "
-                f"{', '.join(map(repr, self.tasks_))}."
-            )
-        known_tasks(labels, self.tasks_)
-        numbers = {name: number for number, name in enumerate(self.tasks_)}
-        which = np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
-        values = np.empty(points.shape[0])
-        for number in np.unique(which):
-            rows = np.flatnonzero(which == number)
-            values[rows] = self._task_values(points[rows], number)
-        return values, which
-
-    def _task_values(self, points: Any, number: int) -> Array:
-        """Return f_t at the points."""
-        support = self.support_vectors_[number]
-        values = np.full(points.shape[0], self.intercept_[number])
-        if support.shape[0]:
-            K = self._bank_of(number).combine(points, support, self.weights_[number])
-            values += K @ self.dual_coef_[number]
-        return values
-
-    @staticmethod
-    @abstractmethod
-    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
-        """Return the score of one task's predictions."""
-
-    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy or R^2 of the predictions, averaged over the tasks that occur.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As in `fit`.
-        """
-        return self._mean_over_tasks(self.predict(X, task=task), X, y, task, sample_weight)
-
-    def _mean_over_tasks(
-        self, predicted: AnyArray, X: Any, y: Any, task: Any, sample_weight: Any
-    ) -> float:
-        """Return the metric of predictions, averaged over the tasks that occur in the data."""
-        check_consistent_length(predicted, y)
-        if predicted.ndim == 2:
-            y = self._check_targets(y)
-            if y.shape != predicted.shape:
-                raise ValueError(
-                    f"y must hold one column for each of the {predicted.shape[1]} tasks, as in "
-                    f"fit: got shape {y.shape}."
-                )
-            occurring = np.flatnonzero(~missing(y).all(axis=0))
-            tasks = split_by_column(y[:, occurring])
-            predictions = [
-                predicted[one.rows, column] for column, one in zip(occurring, tasks, strict=True)
-            ]
-        else:
-            labels = self._read_points(X, task, reset=False)[1]
-            y = column_or_1d(y)
-            everything = TaskRows(ONLY_TASK, np.arange(len(y), dtype=np.intp), np.asarray(y))
-            tasks = [everything] if labels is None else split_by_label(labels, np.asarray(y))
-            predictions = [predicted[one.rows] for one in tasks]
-        shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
-        scores = [
-            self._metric(one.y, guess, sample_weight=shared[one.rows])
-            for one, guess in zip(tasks, predictions, strict=True)
-        ]
-        return float(np.mean(scores))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

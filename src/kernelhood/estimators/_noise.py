@@ -8,8 +8,9 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.alignment import cosine
-from kernelhood.estimators._base import MultiTaskKernelModel, TaskProblem, TaskSolution
+from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.kernels import KernelBank
 from kernelhood.solvers.noise_kernel import solve_neighborhood
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.estimators._base import TaskProblem, TaskSolution
 from kernelhood.estimators._docs import documented
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.solvers.fixed import solve_fixed
 

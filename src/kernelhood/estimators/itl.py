@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array
-from kernelhood.estimators._base import TaskProblem, TaskSolution
 from kernelhood.estimators._docs import documented
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.fixed import solve_fixed

@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array
 from kernelhood.alignment import cosine
-from kernelhood.estimators._base import TaskProblem, TaskSolution
 from kernelhood.estimators._docs import documented
 from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.solvers.fixed import solve_fixed
 from kernelhood.solvers.neighborhood import identity_projection

@@ -8,8 +8,9 @@ from typing import Any
 from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array
-from kernelhood.estimators._base import MultiTaskKernelModel, TaskProblem, TaskSolution
+from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.estimators._docs import documented
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.kernels import KernelBank
 from kernelhood.parallel import map_in_threads

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
-from kernelhood.estimators._base import TaskProblem, TaskSolution
 from kernelhood.estimators._docs import documented
 from kernelhood.estimators._inspection import BoundInspection, Neighborhood
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.formulations import FORMULATIONS, check_domain, coefficients, weight_penalty
 from kernelhood.solvers.concave import solve_concave, solved_rewards

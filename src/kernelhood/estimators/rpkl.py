@@ -11,9 +11,9 @@ from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array
 from kernelhood.alignment import alignment
-from kernelhood.estimators._base import TaskProblem, TaskSolution
 from kernelhood.estimators._docs import documented
 from kernelhood.estimators._noise import NoiseStep
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.kernels import Gaussian, KernelBank
 

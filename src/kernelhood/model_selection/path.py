@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.estimators._base import MultiTaskKernelModel, TaskProblem
+from kernelhood.estimators._base import MultiTaskKernelModel
+from kernelhood.estimators._problem import TaskProblem
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
