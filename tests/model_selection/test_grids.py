@@ -62,6 +62,16 @@ def test_the_strongest_comes_first():
     assert found.strength.tolist() == list(range(len(betas)))
 
 
+def test_a_grid_outside_the_domain_says_why():
+    with pytest.raises(ValueError, match="no point that can be solved: .* eta >= 7"):
+        distinct_models(kh.MTONMKLClassifier(formulation="printed"), {"eta": [1.0, 2.0]})
+
+
+def test_an_empty_grid_is_refused():
+    with pytest.raises(ValueError, match="param_grid holds no point"):
+        distinct_models(kh.MTONMKLClassifier(), [])
+
+
 def test_bad_grids_are_named():
     with pytest.raises(ValueError, match="method must be one of"):
         kh.paper_grid("svm")

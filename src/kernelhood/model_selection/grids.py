@@ -104,6 +104,8 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
         keys.append(key)
         if key not in found:
             found[key] = canonical
+    if not found:
+        raise ValueError(f"param_grid has no point that can be solved: {reasons[0]}")
     models = sorted(
         found.values(), key=lambda params: (_settings(params), estimator._path_order(params))
     )

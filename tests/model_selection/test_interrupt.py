@@ -1,0 +1,62 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SEARCH = """
+import numpy as np
+import kernelhood as kh
+
+if __name__ == "__main__":
+    data = kh.datasets.make_multitask(40, 60, random_state=0)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLClassifier(tol=1e-9), {"beta": list(2.0 ** np.linspace(-20, 0, 4000))}, n_jobs=2
+    )
+    print("started", flush=True)
+    try:
+        search.fit(data.X, data.y, task=data.task)
+    except KeyboardInterrupt:
+        left = [name for name in vars(search) if name.startswith("best_")]
+        print("interrupted", left, flush=True)
+        raise
+"""
+
+
+def processes_of(group):
+    """Return whether any process of the group is alive."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal to a process group")
+def test_an_interrupt_ends_the_search_and_its_processes(tmp_path):
+    script = tmp_path / "search.py"
+    script.write_text(SEARCH)
+    running = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert running.stdout.readline().strip() == "started"
+        time.sleep(4.0)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+        assert out.strip() == "interrupted []"
+        assert running.returncode != 0
+        assert err.count("Warning") <= 1
+        deadline = time.monotonic() + 20.0
+        while processes_of(running.pid) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert not processes_of(running.pid)
+    finally:
+        if processes_of(running.pid):
+            os.killpg(running.pid, signal.SIGKILL)
