@@ -78,7 +78,7 @@ class BoundTerms(NamedTuple):
 
 def rademacher_bound(
     terms: BoundTerms,
-    n_samples: int,
+    n_samples: float,
     *,
     rho: float,
     radius: float = 1.0,
@@ -90,8 +90,8 @@ def rademacher_bound(
     ----------
     terms : BoundTerms
         Of the kernels and the neighborhood.
-    n_samples : int
-        N, the samples of all tasks together.
+    n_samples : float
+        N, the samples of all tasks together, or their total weight.
     rho : float
         Squared radius of the neighborhood.
     radius : float

@@ -31,13 +31,11 @@ def plot_weights(
     ax = _axes(ax, figsize=(7.5, 0.42 * len(task_names) + 1.6))
     totals = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
-    colours = _colours(len(kernel_names))
     left = np.zeros(len(task_names))
-    for number in np.flatnonzero(shares.max(axis=0) > 0).tolist():
+    used = np.flatnonzero(shares.max(axis=0) > 0).tolist()
+    for colour, number in zip(_colours(len(used)), used, strict=False):
         share = shares[:, number]
-        ax.barh(
-            range(len(share)), share, left=left, color=colours[number], label=kernel_names[number]
-        )
+        ax.barh(range(len(share)), share, left=left, color=colour, label=kernel_names[number])
         left += share
     ax.set_yticks(range(len(task_names)), [str(name) for name in task_names])
     ax.invert_yaxis()
@@ -67,7 +65,8 @@ def plot_alignment(alignment: Array, task_names: Sequence[Any], *, ax: Any = Non
     side = 0.45 * len(task_names) + 2.2
     ax = _axes(ax, figsize=(side + 0.8, side))
     names = [str(name) for name in task_names]
-    image = ax.imshow(alignment, vmin=min(0.0, float(alignment.min())), vmax=1.0, cmap="viridis")
+    least = np.floor(10.0 * float(np.nanmin(alignment))) / 10.0
+    image = ax.imshow(alignment, vmin=min(least, 0.9), vmax=1.0, cmap="viridis")
     ax.set_xticks(range(len(names)), names, rotation=90)
     ax.set_yticks(range(len(names)), names)
     ax.set_xlabel("neighborhood kernel of")

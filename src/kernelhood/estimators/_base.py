@@ -235,7 +235,7 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
         self.dual_gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.trace_ = [solution.trace for solution in solutions]
-        self.n_samples_ = np.array([len(problem.rows) for problem in problems])
+        self.n_samples_ = np.array([problem.sample_weight.sum() for problem in problems])
 
     def _report(self, solved: list[TaskSolution]) -> None:
         missed = []

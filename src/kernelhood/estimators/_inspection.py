@@ -162,7 +162,7 @@ class BoundInspection(NeighborhoodInspection):
         """
         check_is_fitted(self)
         terms = BoundTerms.from_tasks(self.gram_, self.traces_, self.neighborhood_weights_)
-        n_samples = int(np.sum(self.n_samples_))
+        n_samples = float(np.sum(self.n_samples_))
         return rademacher_bound(terms, n_samples, rho=rho, radius=radius, form=form)
 
 
