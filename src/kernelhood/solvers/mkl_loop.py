@@ -30,6 +30,7 @@ _FIRST_DAMPING = 0.01
 _WIDEST_RAY = 10.0
 _SHORT_RAY = 1.0
 _NO_RAY = 1e-3
+_MOSTLY_FREE = 1.9
 _NEWTON, _CLOSER, _AGAIN = 0, 1, 2
 
 
@@ -130,7 +131,9 @@ def _propose(
         damping,
         unit,
     )
-    return weights, min(1.0, factor ** (-0.5 * power)), float(np.log(factor))
+    # Free support vectors shrink as the weights grow; those at their bounds stay there.
+    shrink = min(1.0, factor ** (-0.5 * power)) if power > _MOSTLY_FREE else 1.0
+    return weights, shrink, float(np.log(factor))
 
 
 def relative_gap(objective: float, svm_value: float, dual: float) -> float:
