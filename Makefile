@@ -31,6 +31,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/fit_speed.py
 	$(BIN)/python benchmarks/convergence_grid.py
 	$(BIN)/python benchmarks/search_speed.py
+	$(BIN)/python benchmarks/method_counts.py
 	$(BIN)/python benchmarks/mtmkl_rounds.py
 
 docs: .venv/.docs
