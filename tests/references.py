@@ -36,17 +36,20 @@ def square_root(K):
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
-def conic_optimum(Ks, y, *, C, a, f, epsilon=None, weight=None):
-    """Return the optimal value of problem (P) for one task, from its primal conic form.
+def conic_optimum(Ks, y, *, C, a, f, epsilon=None, weight=None, group=None, cost_factor=1.0):
+    """Return the optimal value of problem (P), from its primal conic form.
 
     The SVM with kernel sum_m theta_m K^m has a function w_m for every kernel, whose squared norm
-    is divided by 2 theta_m. epsilon = None stands for the hinge loss.
+    is divided by 2 theta_m. epsilon = None stands for the hinge loss. Samples of the same group
+    have the same intercept; `cost_factor` multiplies the price of each kernel's trace.
     """
     n = len(y)
     weight = np.ones(n) if weight is None else weight
-    theta, intercept = cp.Variable(len(Ks), nonneg=True), cp.Variable()
+    group = np.zeros(n, dtype=int) if group is None else group
+    theta, intercepts = cp.Variable(len(Ks), nonneg=True), cp.Variable(group.max() + 1)
     functions = [cp.Variable(n) for _ in Ks]
-    values = sum(square_root(K) @ w for K, w in zip(Ks, functions, strict=True)) + intercept
+    values = sum(square_root(K) @ w for K, w in zip(Ks, functions, strict=True))
+    values = values + np.eye(group.max() + 1)[group] @ intercepts
     if epsilon is None:
         loss = cp.pos(1.0 - cp.multiply(y, values))
     else:
@@ -54,7 +57,7 @@ def conic_optimum(Ks, y, *, C, a, f, epsilon=None, weight=None):
     norms = cp.Variable(len(Ks))
     cones = [cp.quad_over_lin(w, 2.0 * theta[m]) <= norms[m] for m, w in enumerate(functions)]
     flat = (Ks * np.sqrt(np.outer(weight, weight))).reshape(len(Ks), -1)
-    traces = np.einsum("mii,i->m", Ks, weight)
+    traces = np.einsum("mii,i->m", Ks, weight) * cost_factor
     cost = cp.sum(norms) + C * (weight @ loss) + a * (traces @ theta)
     if f > 0.0:
         cost += 0.5 * f * cp.sum_squares(square_root(flat @ flat.T).T @ theta)

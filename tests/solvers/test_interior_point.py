@@ -3,12 +3,12 @@ import pytest
 
 from kernelhood.losses import hinge
 from kernelhood.solvers.interior_point import solve_interior_point
-from kernelhood.solvers.svm_value import best_intercept, linear_term, svm_gap
+from kernelhood.solvers.svm_value import best_intercepts, linear_term, svm_gap
 from tests.solvers.problems import LOSSES, dual_terms, feasible, points, stack
 
 
 def gap_of(K, terms, v):
-    return svm_gap(v, K @ v, best_intercept(K @ v, terms), terms)
+    return svm_gap(v, K @ v, best_intercepts(K @ v, terms), terms)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelhood.losses import DualTerms
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.penalty import Penalty, dual_bound, penalty_value
 from kernelhood.solvers.svm_value import linear_term, total_loss
@@ -23,7 +22,7 @@ def primal_value(Ks, terms, penalty, found):
     Kv = np.tensordot(found.weights, Ks, axes=1) @ found.v
     return (
         0.5 * found.v @ Kv
-        + total_loss(Kv, found.intercept, terms)
+        + total_loss(Kv, found.intercepts, terms)
         + penalty_value(penalty, found.weights)
     )
 
@@ -127,11 +126,11 @@ def test_targets_of_any_size():
     X, sign = points(40)
     Ks, terms = stack(X), dual_terms("epsilon-insensitive", X, sign, 1.0)
     first = solve_mkl(Ks, terms, trace_price(Ks, 0.1), tol=1e-7)
-    large = DualTerms(1e6 * terms.target + 3e7, terms.lower, terms.upper, 1e6 * terms.epsilon)
+    large = terms._replace(target=1e6 * terms.target + 3e7, epsilon=1e6 * terms.epsilon)
     second = solve_mkl(Ks, large, trace_price(Ks, 0.1), tol=1e-7)
     assert second.objective == pytest.approx(1e6 * first.objective, rel=1e-6)
     np.testing.assert_allclose(second.weights, 1e6 * first.weights, rtol=1e-4, atol=1.0)
-    assert second.intercept == pytest.approx(1e6 * first.intercept + 3e7, rel=1e-6)
+    assert second.intercepts == pytest.approx(1e6 * first.intercepts + 3e7, rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -155,7 +154,7 @@ def test_no_kernel_pays_where_the_price_is_high(loss):
     found = solve_mkl(Ks, terms, trace_price(Ks, 1.0))
     assert found.weights.tolist() == [0.0] * 10
     assert found.gap <= 1e-3
-    constant = total_loss(np.zeros(30), found.intercept, terms)
+    constant = total_loss(np.zeros(30), found.intercepts, terms)
     assert found.objective == pytest.approx(constant)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, SVR
 
-from kernelhood.losses import hinge
+from kernelhood.losses import DualTerms, hinge
 from kernelhood.solvers.combined import combined_kernel
 from kernelhood.solvers.smo import smo
 from tests.solvers.problems import LOSSES, dual_terms, feasible, points, stack
@@ -12,8 +12,9 @@ def solve(K, terms, tol=1e-8, max_steps=100_000, v=None):
     v = np.zeros(len(K)) if v is None else v.copy()
     kernel = combined_kernel(K[None], np.ones(1))
     Kv = K @ v
-    violation, intercept, n_steps = smo(kernel, terms, v, Kv, tol, max_steps)
-    return v, Kv, violation, intercept, n_steps
+    edges, n_steps, missing = smo(kernel, terms, v, Kv, tol, max_steps)
+    assert missing == -1
+    return v, Kv, edges[0, 0] - edges[0, 1], edges.mean(), n_steps
 
 
 def violation_of(K, terms, v):
@@ -97,3 +98,35 @@ def test_a_zero_kernel_leaves_a_constant():
     assert violation <= 1e-8
     assert v @ terms.target == pytest.approx(2.0)
     assert intercept == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_groups_with_a_kernel_of_their_own_are_svms_of_their_own(loss):
+    X, sign = points(30)
+    K, terms = stack(X).mean(axis=0), dual_terms(loss, X, sign, 1.0)
+    K[:18, 18:], K[18:, :18] = 0.0, 0.0
+    together, Kv = np.zeros(30), np.zeros(30)
+    kernel = combined_kernel(K[None], np.ones(1))
+    edges, _, _ = smo(kernel, terms._replace(starts=np.array([0, 18, 30])), together, Kv, 1e-8, 9999)
+    for group, rows in enumerate([slice(0, 18), slice(18, 30)]):
+        alone = dual_terms(loss, X, sign, 1.0)
+        size = len(K[rows])
+        part = DualTerms(*(one[rows] for one in alone[:3]), alone.epsilon, np.array([0, size]))
+        v, _, _, intercept, _ = solve(np.ascontiguousarray(K[rows, rows]), part)
+        np.testing.assert_allclose(together[rows], v, atol=1e-6)
+        assert edges[group].mean() == pytest.approx(intercept, abs=1e-6)
+
+
+def test_rows_that_are_filled_from_outside_are_asked_for():
+    X, sign = points(24)
+    K, terms = stack(X).mean(axis=0), dual_terms("hinge", X, sign, 1.0)
+    known = combined_kernel(K[None], np.ones(1))
+    kernel = known._replace(Ks=np.empty((0, 24, 24)))
+    v, Kv, asked = np.zeros(24), np.zeros(24), []
+    missing = 0
+    while missing >= 0:
+        missing = smo(kernel, terms, v, Kv, 1e-8, 9999)[2]
+        asked.append(missing)
+        kernel.rows[missing], kernel.ready[missing] = K[missing], True
+    np.testing.assert_allclose(v, solve(K, terms)[0], atol=1e-6)
+    assert len(set(asked)) == len(asked)

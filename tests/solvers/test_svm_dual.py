@@ -5,7 +5,7 @@ from sklearn.svm import SVC
 from kernelhood.solvers import svm_dual
 from kernelhood.solvers.combined import combined_kernel
 from kernelhood.solvers.svm_dual import solve_svm_dual
-from kernelhood.solvers.svm_value import best_intercept, svm_gap
+from kernelhood.solvers.svm_value import best_intercepts, svm_gap
 from tests.solvers.problems import LOSSES, dual_terms, feasible, points, stack
 
 
@@ -25,7 +25,7 @@ def test_the_gap_is_reached_on_the_whole_grid(loss, kernel, exponent):
     v, Kv = solve(K, terms, tol)
     assert feasible(v, terms)
     np.testing.assert_allclose(Kv, K @ v, atol=1e-8 * np.max(K))
-    assert svm_gap(v, Kv, best_intercept(Kv, terms), terms) <= tol
+    assert svm_gap(v, Kv, best_intercepts(Kv, terms), terms) <= tol
 
 
 def test_where_pair_steps_stall_the_interior_point_takes_over(monkeypatch):
@@ -38,7 +38,7 @@ def test_where_pair_steps_stall_the_interior_point_takes_over(monkeypatch):
     )
     v, Kv = solve(K, terms, 1e-5)
     assert called
-    assert svm_gap(v, Kv, best_intercept(Kv, terms), terms) <= 1e-5
+    assert svm_gap(v, Kv, best_intercepts(Kv, terms), terms) <= 1e-5
 
 
 def test_the_better_of_both_is_returned(monkeypatch):
@@ -46,8 +46,8 @@ def test_the_better_of_both_is_returned(monkeypatch):
     K, terms = 1e5 * stack(X)[9], dual_terms("epsilon-insensitive", X, sign, 1.0)
     monkeypatch.setattr(svm_dual, "solve_interior_point", lambda *args: np.zeros(60))
     v, Kv = solve(K, terms, 1e-5)
-    zero = svm_gap(np.zeros(60), np.zeros(60), best_intercept(np.zeros(60), terms), terms)
-    assert svm_gap(v, Kv, best_intercept(Kv, terms), terms) < zero
+    zero = svm_gap(np.zeros(60), np.zeros(60), best_intercepts(np.zeros(60), terms), terms)
+    assert svm_gap(v, Kv, best_intercepts(Kv, terms), terms) < zero
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])
@@ -56,5 +56,5 @@ def test_decision_values_equal_svc(C):
     K, terms = stack(X).mean(axis=0), dual_terms("hinge", X, sign, C)
     Kv = solve(K, terms, 1e-12)[1]
     reference = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, sign)
-    b = best_intercept(Kv, terms)
+    b = best_intercepts(Kv, terms)
     np.testing.assert_allclose(Kv + b, reference.decision_function(K), atol=1e-4)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
-from kernelhood.solvers.svm_value import best_intercept, linear_term, svm_gap, total_loss
+from kernelhood.solvers.svm_value import best_intercepts, linear_term, svm_gap, total_loss
 
 
 def plain_loss(f, terms):
@@ -26,7 +26,7 @@ def random_terms(rng, n, loss):
 def test_the_best_intercept_is_a_minimum(loss, seed, n):
     rng = np.random.default_rng(seed)
     terms, Kv = random_terms(rng, n, loss), rng.normal(size=n)
-    b = best_intercept(Kv, terms)
+    b = best_intercepts(Kv, terms)
     best = plain_loss(Kv + b, terms)
     others = np.concatenate([terms.target - Kv, np.linspace(-6.0, 6.0, 101)])
     for shift in (-terms.epsilon, 0.0, terms.epsilon):
@@ -35,8 +35,8 @@ def test_the_best_intercept_is_a_minimum(loss, seed, n):
 
 def test_the_middle_of_a_flat_interval_is_taken():
     terms = hinge(np.array([1.0, -1.0]), np.ones(2))
-    assert best_intercept(np.array([3.0, -3.0]), terms) == pytest.approx(0.0)
-    assert best_intercept(np.array([4.0, -3.0]), terms) == pytest.approx(-0.5)
+    assert best_intercepts(np.array([3.0, -3.0]), terms) == pytest.approx(0.0)
+    assert best_intercepts(np.array([4.0, -3.0]), terms) == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon-insensitive"])
@@ -46,18 +46,18 @@ def test_values_equal_their_formulas(loss):
     v = rng.uniform(terms.lower, terms.upper)
     expected = terms.target @ v - terms.epsilon * np.abs(v).sum()
     assert linear_term(v, terms) == pytest.approx(expected)
-    assert total_loss(Kv, 0.4, terms) == pytest.approx(plain_loss(Kv + 0.4, terms))
+    assert total_loss(Kv, np.array([0.4]), terms) == pytest.approx(plain_loss(Kv + 0.4, terms))
     gap = v @ Kv + plain_loss(Kv + 0.4, terms) - expected
-    assert svm_gap(v, Kv, 0.4, terms) == pytest.approx(gap)
+    assert svm_gap(v, Kv, np.array([0.4]), terms) == pytest.approx(gap)
 
 
 def test_the_gap_of_the_optimum_is_zero_and_positive_elsewhere():
     terms = hinge(np.array([1.0, -1.0]), np.full(2, 10.0))
     K = np.array([[1.0, -1.0], [-1.0, 1.0]])
     optimum = np.array([0.5, -0.5])
-    assert svm_gap(optimum, K @ optimum, 0.0, terms) == pytest.approx(0.0, abs=1e-12)
+    assert svm_gap(optimum, K @ optimum, np.zeros(1), terms) == pytest.approx(0.0, abs=1e-12)
     worse = np.array([0.4, -0.4])
-    assert svm_gap(worse, K @ worse, 0.0, terms) > 1e-3
+    assert svm_gap(worse, K @ worse, np.zeros(1), terms) > 1e-3
 
 
 def test_terms_of_both_losses_are_one_loss():
@@ -65,8 +65,22 @@ def test_terms_of_both_losses_are_one_loss():
     terms = hinge(sign, np.array([2.0, 3.0]))
     f = np.array([0.25, 0.5])
     hinges = np.array([2.0, 3.0]) * np.maximum(0.0, 1.0 - sign * f)
-    assert total_loss(f, 0.0, terms) == pytest.approx(hinges.sum())
+    assert total_loss(f, np.zeros(1), terms) == pytest.approx(hinges.sum())
     tube = epsilon_insensitive(np.array([1.0, -1.0]), np.array([2.0, 3.0]), 0.1)
     tubes = np.array([2.0, 3.0]) * np.maximum(0.0, np.abs(tube.target - f) - 0.1)
     assert isinstance(tube, DualTerms)
-    assert total_loss(f, 0.0, tube) == pytest.approx(tubes.sum())
+    assert total_loss(f, np.zeros(1), tube) == pytest.approx(tubes.sum())
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon-insensitive"])
+def test_every_group_has_its_own_intercept(loss):
+    rng = np.random.default_rng(2)
+    terms, Kv = random_terms(rng, 11, loss), rng.normal(size=11)
+    grouped = terms._replace(starts=np.array([0, 4, 11]))
+    parts = [DualTerms(*(one[rows] for one in terms[:3]), terms.epsilon, np.array([0, size]))
+             for rows, size in ((slice(0, 4), 4), (slice(4, 11), 7))]
+    found = best_intercepts(Kv, grouped)
+    alone = [best_intercepts(Kv[:4], parts[0])[0], best_intercepts(Kv[4:], parts[1])[0]]
+    np.testing.assert_allclose(found, alone)
+    separate = plain_loss(Kv[:4] + alone[0], parts[0]) + plain_loss(Kv[4:] + alone[1], parts[1])
+    assert total_loss(Kv, found, grouped) == pytest.approx(separate)

@@ -226,7 +226,7 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
         self.support_ = [problem.rows[support] for problem, _, support in pairs]
         self.support_vectors_ = [problem.X[support] for problem, _, support in pairs]
         self.dual_coef_ = [solution.v[support] for _, solution, support in pairs]
-        self.intercept_ = np.array([solution.intercept for solution in solutions])
+        self.intercept_ = np.array([solution.intercepts[0] for solution in solutions])
         self.weights_ = np.array([solution.weights for solution in solutions])
         self.shared_weights_ = self.weights_.min(axis=0)
         self.specific_weights_ = self.weights_ - self.shared_weights_

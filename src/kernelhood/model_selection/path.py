@@ -83,7 +83,7 @@ class _Stacks:
 
     def decide(self, number: int, solution: Solution) -> Array:
         """Return the values of a solution at the test points of a task."""
-        values = np.full(self.test[number].shape[1], solution.intercept)
+        values = np.full(self.test[number].shape[1], solution.intercepts[0])
         for m in np.flatnonzero(solution.weights):
             values += solution.weights[m] * (self.test[number][m] @ solution.v)
         return values

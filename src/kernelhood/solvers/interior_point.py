@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.svm_value import best_intercept, svm_gap
+from kernelhood.solvers.svm_value import best_intercepts, svm_gap
 
 _NEARLY_ALL = 0.99
 _DIVERGED = 100.0
@@ -23,13 +23,14 @@ _DIVERGED = 100.0
 
 @dataclass(frozen=True)
 class _Sides:
-    """The open sides of the box: sample, sign, width and slope of each."""
+    """The open sides of the box: sample, sign, width and slope of each; the samples' groups."""
 
     sample: Indices
     sign: Array
     cap: Array
     slope: Array
-    n_samples: int
+    group: Indices
+    n_groups: int
 
     @classmethod
     def of(cls, terms: DualTerms) -> _Sides:
@@ -39,11 +40,17 @@ class _Sides:
         cap = np.concatenate([terms.upper, -terms.lower])
         slope = terms.epsilon - sign * terms.target[sample]
         opened = cap > 0.0
-        return cls(sample[opened], sign[opened], cap[opened], slope[opened], n)
+        sizes = np.diff(terms.starts)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(sample[opened], sign[opened], cap[opened], slope[opened], group, len(sizes))
 
     def add_up(self, values: Array) -> Array:
         """Return the sum over each sample's sides."""
-        return np.asarray(np.bincount(self.sample, values, self.n_samples), dtype=np.float64)
+        return np.bincount(self.sample, values, len(self.group)).astype(np.float64)
+
+    def group_sums(self, values: Array) -> Array:
+        """Return the sum over each group's samples."""
+        return np.bincount(self.group, values, self.n_groups).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class _Point:
     s: Array
     z: Array
     w: Array
-    intercept: float
+    intercepts: Array
 
     def moved(self, step: _Point, length: float) -> _Point:
         return _Point(
@@ -65,7 +72,7 @@ class _Point:
             self.s + length * step.s,
             self.z + length * step.z,
             self.w + length * step.w,
-            self.intercept + length * step.intercept,
+            self.intercepts + length * step.intercepts,
         )
 
     def complementarity(self) -> float:
@@ -101,19 +108,21 @@ def _direction(
     pull = rz / point.x - rw / point.s - residual
     total = sides.add_up(sides.sign * pull / bends)
     weight = sides.add_up(1.0 / bends)
-    both = cho_solve(factor, np.column_stack([total / weight, np.ones_like(total)]))
-    excess = float(sides.sign @ point.x)
-    intercept = (both[:, 0].sum() + excess) / both[:, 1].sum()
-    force = (total - both[:, 0] + intercept * both[:, 1]) / weight
+    E = np.eye(sides.n_groups)[sides.group]
+    both = cho_solve(factor, np.column_stack([total / weight, E]), check_finite=False)
+    ZE = both[:, 1:]
+    excess = sides.group_sums(sides.add_up(sides.sign * point.x))
+    intercepts = np.linalg.solve(E.T @ ZE, E.T @ both[:, 0] + excess)
+    force = (total - both[:, 0] + ZE @ intercepts) / weight
     dx = (pull - sides.sign * force[sides.sample]) / bends
     return _Point(
-        dx, -dx, (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s, float(intercept)
+        dx, -dx, (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s, intercepts
     )
 
 
 def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> _Point:
     """Return Mehrotra's step: a predictor, then a corrector from the same factorisation."""
-    force = K @ v + point.intercept
+    force = K @ v + point.intercepts[sides.group]
     residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
     A = K.copy()
     weight = sides.add_up(1.0 / (point.z / point.x + point.w / point.s))
@@ -129,15 +138,17 @@ def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
 
 
 def _rounded(sides: _Sides, point: _Point, small: float) -> Array:
-    """Return the dual vector with entries closer than `small` to a bound put there, sum zero."""
+    """Return the dual vector with entries closer than `small` to a bound put there.
+
+    What is left over is spread so that the sum over every group is zero.
+    """
     full = (point.s < small) & (point.w > point.s)
     empty = (point.x < small) & (point.z > point.x) & ~full
     x = np.where(full, sides.cap, np.where(empty, 0.0, point.x))
     v = sides.add_up(sides.sign * x)
     room = sides.add_up(np.where(full | empty, 0.0, np.minimum(point.x, point.s)))
-    if room.sum() > 0.0:
-        v -= np.clip(v.sum() / room.sum(), -1.0, 1.0) * room
-    return v
+    excess, total = sides.group_sums(v), np.maximum(sides.group_sums(room), 1e-300)
+    return v - np.clip(excess / total, -1.0, 1.0)[sides.group] * room
 
 
 def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float) -> Array:
@@ -153,7 +164,7 @@ def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: f
 
 def _gap(K: Array, terms: DualTerms, v: Array) -> float:
     Kv = K @ v
-    return svm_gap(v, Kv, best_intercept(Kv, terms), terms)
+    return svm_gap(v, Kv, best_intercepts(Kv, terms), terms)
 
 
 def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: int = 60) -> Array:
@@ -179,7 +190,7 @@ def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: i
     trace = float(np.trace(K))
     x = np.minimum(0.5 * sides.cap, len(K) / max(trace, 1e-300))
     ones = np.ones_like(x)
-    point = _Point(x, sides.cap - x, ones, ones, 0.0)
+    point = _Point(x, sides.cap - x, ones, ones, np.zeros(sides.n_groups))
     v = sides.add_up(sides.sign * x)
     best, best_point = np.inf, point
     for _ in range(max_iter):
@@ -190,7 +201,7 @@ def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: i
         point = point.moved(step, point.longest(step))
         v = sides.add_up(sides.sign * point.x)
         gap = _gap(K, terms, v)
-        if gap < best and abs(v.sum()) <= 1e-9 * np.abs(v).sum():
+        if gap < best and np.all(np.abs(sides.group_sums(v)) <= 1e-9 * np.abs(v).sum()):
             best, best_point = gap, point
         if best <= 0.5 * gap_tol or gap > _DIVERGED * best:
             break

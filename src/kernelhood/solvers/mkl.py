@@ -11,13 +11,14 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.family import KernelFamily, as_family
 from kernelhood.solvers.mkl_loop import Solution, minimise, relative_gap
 from kernelhood.solvers.penalty import Penalty, certificate, penalty_value
 from kernelhood.solvers.units import units_of
 
 
 def solve_mkl(
-    Ks: Array,
+    kernels: KernelFamily | Array,
     terms: DualTerms,
     penalty: Penalty,
     *,
@@ -29,8 +30,8 @@ def solve_mkl(
 
     Parameters
     ----------
-    Ks : ndarray of shape (n_kernels, n_samples, n_samples)
-        Base kernel matrices, C-contiguous.
+    kernels : KernelFamily, or ndarray of shape (n_kernels, n_samples, n_samples)
+        Base kernels; matrices, C-contiguous, where they are those of a single task.
     terms : DualTerms
         Box and linear term of the SVM dual.
     penalty : Penalty
@@ -56,13 +57,13 @@ def solve_mkl(
     price = unit.scaled_penalty(penalty)
     scaled = unit.scaled_terms(terms)
     weights = _equal_weights(price) if start is None else start.weights / unit.weight
-    v = np.zeros(Ks.shape[1]) if start is None else start.v / unit.box
-    found = minimise(Ks, scaled, price, weights, v, tol, max_iter)
+    v = np.zeros(len(terms.target)) if start is None else start.v / unit.box
+    found = minimise(as_family(kernels), scaled, price, weights, v, tol, max_iter)
     trace = found.trace * [unit.value, 1.0]
     return Solution(
         found.weights * unit.weight,
         found.v * unit.box,
-        found.intercept * unit.target + unit.centre,
+        found.intercepts * unit.target + unit.centre,
         float(trace[-1, 0]),
         found.svm_value * unit.value,
         found.gain * unit.value + unit.centre * float(found.v.sum()) * unit.box,

@@ -11,7 +11,8 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.combined import CombinedKernel, add_products, combined_kernel
+from kernelhood.solvers.combined import CombinedKernel
+from kernelhood.solvers.family import KernelFamily
 from kernelhood.solvers.penalty import (
     Penalty,
     certificate,
@@ -21,7 +22,7 @@ from kernelhood.solvers.penalty import (
     penalty_value,
 )
 from kernelhood.solvers.svm_dual import solve_svm_dual
-from kernelhood.solvers.svm_value import best_intercept, linear_term, total_loss
+from kernelhood.solvers.svm_value import best_intercepts, linear_term, total_loss
 from kernelhood.solvers.weight_step import line_minimum, newton_weights, ray_step, value_hessian
 
 _RIDGE = 0.001
@@ -43,8 +44,8 @@ class Solution(NamedTuple):
         Kernel weights; kernels that do not take part have exactly 0.
     v : ndarray of shape (n_samples,)
         Signed dual vector.
-    intercept : float
-        Intercept of the decision function.
+    intercepts : ndarray of shape (n_groups,)
+        Intercepts of the decision function: one, or one for each group of samples.
     objective : float
         Value of the primal problem.
     svm_value, gain : float
@@ -59,7 +60,7 @@ class Solution(NamedTuple):
 
     weights: Array
     v: Array
-    intercept: float
+    intercepts: Array
     objective: float
     svm_value: float
     gain: float
@@ -80,13 +81,15 @@ class _Point(NamedTuple):
     v: Array
     products: Array
     curvatures: Array
-    intercept: float
+    intercepts: Array
     svm_value: float
     objective: float
     gain: float
 
 
 def _evaluate(
+    family: KernelFamily,
+    weights: Array,
     kernel: CombinedKernel,
     terms: DualTerms,
     penalty: Penalty,
@@ -94,23 +97,22 @@ def _evaluate(
     products: Array,
     gap_tol: float,
 ) -> _Point:
-    """Solve the SVM for the kernel's weights, from a start v with its products K^m v."""
-    weights = kernel.weights
-    Kv = weights @ products + kernel.ridge * v
-    solution, Kv = solve_svm_dual(kernel, terms, v, Kv, gap_tol)
-    Kv -= kernel.ridge * solution
+    """Solve the SVM with the weights, whose combination is `kernel`, from a start v."""
+    Kv = family.apply(weights, products) + kernel.ridge * v
+    solution, _ = solve_svm_dual(kernel, terms, v, Kv, gap_tol, family.fill)
     products = products.copy()
-    add_products(kernel.Ks, solution - v, products)
-    curvatures = 0.5 * (products @ solution)
-    intercept = best_intercept(Kv, terms)
-    svm_value = 0.5 * float(solution @ Kv) + total_loss(Kv, intercept, terms)
+    family.add_products(solution - v, products)
+    Kv = family.apply(weights, products)
+    curvatures = family.curvatures(products, solution)
+    intercepts = best_intercepts(Kv, terms)
+    svm_value = 0.5 * float(solution @ Kv) + total_loss(Kv, intercepts, terms)
     objective = svm_value + penalty_value(penalty, weights)
     gain = linear_term(solution, terms)
-    return _Point(weights, solution, products, curvatures, intercept, svm_value, objective, gain)
+    return _Point(weights, solution, products, curvatures, intercepts, svm_value, objective, gain)
 
 
 def _propose(
-    Ks: Array,
+    family: KernelFamily,
     terms: DualTerms,
     penalty: Penalty,
     here: _Point,
@@ -119,7 +121,7 @@ def _propose(
     radius: float,
 ) -> tuple[Array, float, float]:
     """Return the next weights to try, a scale for v to start from, and the log of the ray."""
-    hessian = value_hessian(Ks, here.weights, ridge, here.v, here.products, terms)
+    hessian = value_hessian(family, here.weights, ridge, here.v, here.products, terms)
     factor, power = ray_step(here.weights, here.curvatures, hessian, penalty, radius)
     ahead = factor * here.weights
     unit = max(0.1 * ahead.sum(), 1.0 / max(np.max(np.abs(here.products)), 1e-300))
@@ -183,7 +185,7 @@ def _after_failure(
 
 
 def minimise(
-    Ks: Array,
+    family: KernelFamily,
     terms: DualTerms,
     penalty: Penalty,
     weights: Array,
@@ -201,10 +203,10 @@ def minimise(
     rows, trace = np.empty((n, n)), np.empty((max_iter, 2))
     inner, precision, ridge = _FIRST_INNER, 1.0, _RIDGE * max(tol, 0.01)
     damping, radius, ray, shrink = _FIRST_DAMPING, _WIDEST_RAY, 0.0, 1.0
-    products = np.zeros((len(Ks), n))
-    add_products(Ks, v, products)
-    kernel = combined_kernel(Ks, weights, ridge, rows)
-    here = _evaluate(kernel, terms, penalty, v, products, inner * n)
+    products = family.no_products()
+    family.add_products(v, products)
+    kernel = family.kernel(weights, ridge, rows)
+    here = _evaluate(family, weights, kernel, terms, penalty, v, products, inner * n)
     best, trial, move, fraction = here, here, _NEWTON, 1.0
     dual = _bound(penalty, here)
     trace[0] = here.objective, _gap(penalty, here, dual)
@@ -212,7 +214,7 @@ def minimise(
     while trace[n_solved - 1, 1] > tol and n_solved < max_iter:
         inner = min(inner, 0.03 * max(trace[n_solved - 1, 1], 0.5 * tol) ** 1.5)
         if move == _NEWTON:
-            weights, shrink, ray = _propose(Ks, terms, penalty, here, ridge, damping, radius)
+            weights, shrink, ray = _propose(family, terms, penalty, here, ridge, damping, radius)
         elif move == _CLOSER:
             weights = _cleaned(here.weights + fraction * (trial.weights - here.weights))
         else:
@@ -221,8 +223,9 @@ def minimise(
         size = min(2.0 * size, scale / max(np.dot(here.v, here.v), 1e-300))
         ridge = precision * _RIDGE * max(trace[n_solved - 1, 1], tol) * size
         gap_tol = precision * inner * scale
-        kernel = combined_kernel(Ks, weights, ridge, rows)
-        trial = _evaluate(kernel, terms, penalty, shrink * here.v, shrink * here.products, gap_tol)
+        kernel = family.kernel(weights, ridge, rows)
+        start = shrink * here.v, shrink * here.products
+        trial = _evaluate(family, weights, kernel, terms, penalty, *start, gap_tol)
         dual = max(dual, _bound(penalty, trial))
         if trial.objective < here.objective or move == _AGAIN:
             here, move = trial, _NEWTON
@@ -240,7 +243,7 @@ def minimise(
     return Solution(
         best.weights,
         best.v,
-        best.intercept,
+        best.intercepts,
         best.objective,
         best.svm_value,
         best.gain,

@@ -39,27 +39,26 @@ def _eliminate(A: Array, b: Array) -> Array:
 def _minimise_on_face(
     Q: Array, c: Array, row: Array, x: Array, free: Flags, ridge: float
 ) -> tuple[Array, float]:
-    """Minimise over the free entries, keeping ``row'x``; return the point and the multiplier.
-
-    Entries that are not free are held by a row of the identity.
-    """
-    n = x.shape[0]
-    kkt, rhs = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+    """Minimise over the free entries, keeping ``row'x``; return the point and the multiplier."""
+    places = np.flatnonzero(free)
+    size = places.shape[0]
+    kkt, rhs = np.zeros((size + 1, size + 1)), np.zeros(size + 1)
     bound = False
-    for a in range(n):
-        kkt[a, a] = 1.0
-        if free[a]:
-            for b in range(n):
-                kkt[a, b] = Q[a, b] if free[b] else 0.0
-            kkt[a, a] += ridge
-            rhs[a] = ridge * x[a] - c[a]
-            kkt[a, n] = kkt[n, a] = row[a]
-            rhs[n] += row[a] * x[a]
-            bound = bound or row[a] > 0.0
+    for a in range(size):
+        i = places[a]
+        for b in range(size):
+            kkt[a, b] = Q[i, places[b]]
+        kkt[a, a] += ridge
+        rhs[a] = ridge * x[i] - c[i]
+        kkt[a, size] = kkt[size, a] = row[i]
+        rhs[size] += row[i] * x[i]
+        bound = bound or row[i] > 0.0
     if not bound:
-        kkt[n, n] = 1.0
+        kkt[size, size] = 1.0
     solution = _eliminate(kkt, rhs)
-    return solution[:n], float(solution[n])
+    y = np.zeros_like(x)
+    y[places] = solution[:size]
+    return y, float(solution[size])
 
 
 @compiled

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import CombinedKernel, kernel_matrix
+from kernelhood.solvers.family import Fill
 from kernelhood.solvers.interior_point import solve_interior_point
 from kernelhood.solvers.smo import smo
-from kernelhood.solvers.svm_value import best_intercept, svm_gap
+from kernelhood.solvers.svm_value import best_intercepts, svm_gap
 
 _PAIR_STEPS_PER_SAMPLE = 50
 _FIRST_VIOLATION = 0.1
+_ROWS_AT_ONCE = 64
 
 
 def solve_svm_dual(
-    kernel: CombinedKernel, terms: DualTerms, v: Array, Kv: Array, gap_tol: float
+    kernel: CombinedKernel,
+    terms: DualTerms,
+    v: Array,
+    Kv: Array,
+    gap_tol: float,
+    fill: Fill | None = None,
 ) -> tuple[Array, Array]:
-    """Maximise ``target'v - epsilon |v|_1 - 1/2 v'Kv`` over the box with ``1'v = 0``.
+    """Maximise ``target'v - epsilon |v|_1 - 1/2 v'Kv`` over the box with ``1'v = 0`` per group.
 
     Parameters
     ----------
@@ -31,6 +38,8 @@ def solve_svm_dual(
         the kernel matrix.
     gap_tol : float
         Absolute duality gap to reach.
+    fill : callable, optional
+        Computes rows of the kernel, where its base kernels are not in memory.
 
     Returns
     -------
@@ -41,14 +50,33 @@ def solve_svm_dual(
     violation, budget = _FIRST_VIOLATION, _PAIR_STEPS_PER_SAMPLE * len(v)
     gap = np.inf
     while budget > 0:
-        _, intercept, n_steps = smo(kernel, terms, v, Kv, violation, budget)
-        gap = svm_gap(v, Kv, intercept, terms)
-        budget -= 1 + n_steps
+        edges, n_steps, missing = smo(kernel, terms, v, Kv, violation, budget)
+        budget -= n_steps
+        if fill is not None and missing >= 0:
+            fill(kernel, _next_samples(kernel, terms, v, Kv, edges, missing))
+            continue
+        budget -= 1
+        gap = svm_gap(v, Kv, edges.mean(axis=1), terms)
         if gap <= gap_tol:
             return v, Kv
         violation *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+    if fill is not None:
+        fill(kernel, np.flatnonzero(~kernel.ready))
     K = kernel_matrix(kernel)
     other = solve_interior_point(K, terms, gap_tol)
     K_other = K @ other
-    other_gap = svm_gap(other, K_other, best_intercept(K_other, terms), terms)
+    other_gap = svm_gap(other, K_other, best_intercepts(K_other, terms), terms)
     return (other, K_other) if other_gap < gap else (v, Kv)
+
+
+def _next_samples(
+    kernel: CombinedKernel, terms: DualTerms, v: Array, Kv: Array, edges: Array, missing: int
+) -> Indices:
+    """Return the sample that is missing and those that violate optimality most."""
+    rest = terms.target - Kv - np.repeat(edges.mean(axis=1), np.diff(terms.starts))
+    grow = np.where(v < terms.upper, rest - terms.epsilon, -np.inf)
+    shrink = np.where(v > terms.lower, -rest - terms.epsilon, -np.inf)
+    violation = np.where(kernel.ready, -np.inf, np.maximum(grow, shrink))
+    violation[missing] = np.inf
+    count = min(_ROWS_AT_ONCE, int(np.count_nonzero(~kernel.ready)))
+    return np.sort(np.argpartition(-violation, count - 1)[:count]).astype(np.intp)

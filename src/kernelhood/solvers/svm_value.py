@@ -1,4 +1,4 @@
-"""The values of an SVM's primal and dual problem, and the intercept between them."""
+"""The values of an SVM's primal and dual problem, and the intercepts between them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 
 
-def best_intercept(Kv: Array, terms: DualTerms) -> float:
-    """Return the intercept b that minimises the total loss of ``Kv + b``.
+@compiled
+def best_intercepts(Kv: Array, terms: DualTerms) -> Array:
+    """Return for every group the intercept b that minimises the total loss of ``Kv + b``.
 
     The loss is piecewise linear in b: its slope is ``-sum(upper)`` far to the left, grows by
     ``upper_i`` at ``target_i - epsilon - Kv_i`` and by ``-lower_i`` at
@@ -22,29 +23,49 @@ def best_intercept(Kv: Array, terms: DualTerms) -> float:
         Function values without intercept.
     terms : DualTerms
         The loss.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
     """
-    rest = terms.target - Kv
-    kinks = np.concatenate([rest - terms.epsilon, rest + terms.epsilon])
-    jumps = np.concatenate([terms.upper, -terms.lower])
-    kinks, jumps = kinks[jumps > 0.0], jumps[jumps > 0.0]
-    order = np.argsort(kinks)
-    total = float(np.sum(terms.upper))
-    slopes = np.cumsum(jumps[order]) - total
-    flat = 1e-12 * total
-    first = int(np.argmax(slopes >= -flat))
-    if slopes[first] <= flat and first + 1 < len(order):
-        return float(0.5 * (kinks[order[first]] + kinks[order[first + 1]]))
-    return float(kinks[order[first]])
+    intercepts = np.empty(len(terms.starts) - 1)
+    for g in range(len(intercepts)):
+        first, last = terms.starts[g], terms.starts[g + 1]
+        upper, lower = terms.upper[first:last], terms.lower[first:last]
+        rest = terms.target[first:last] - Kv[first:last]
+        kinks = np.concatenate((rest - terms.epsilon, rest + terms.epsilon))
+        jumps = np.concatenate((upper, -lower))
+        intercepts[g] = _where_slope_vanishes(kinks, jumps, np.sum(upper))
+    return intercepts
 
 
 @compiled
-def total_loss(Kv: Array, intercept: float, terms: DualTerms) -> float:
-    """Return the sum of the two-sided hinge losses of ``Kv + intercept``."""
+def _where_slope_vanishes(kinks: Array, jumps: Array, total: float) -> float:
+    """Return where a slope that starts at -total and jumps at the kinks comes to zero."""
+    order = np.argsort(kinks)
+    slope, flat = -total, 1e-12 * total
+    left = np.nan
+    for place in order:
+        if jumps[place] > 0.0:
+            if not np.isnan(left):
+                return 0.5 * (left + kinks[place])
+            slope += jumps[place]
+            if slope > flat:
+                return kinks[place]
+            if slope >= -flat:
+                left = kinks[place]
+    return left
+
+
+@compiled
+def total_loss(Kv: Array, intercepts: Array, terms: DualTerms) -> float:
+    """Return the sum of the two-sided hinge losses of ``Kv`` plus each group's intercept."""
     loss = 0.0
-    for i in range(Kv.shape[0]):
-        rest = terms.target[i] - Kv[i] - intercept
-        loss += terms.upper[i] * max(0.0, rest - terms.epsilon)
-        loss -= terms.lower[i] * max(0.0, -rest - terms.epsilon)
+    for g in range(intercepts.shape[0]):
+        for i in range(terms.starts[g], terms.starts[g + 1]):
+            rest = terms.target[i] - Kv[i] - intercepts[g]
+            loss += terms.upper[i] * max(0.0, rest - terms.epsilon)
+            loss -= terms.lower[i] * max(0.0, -rest - terms.epsilon)
     return loss
 
 
@@ -58,9 +79,9 @@ def linear_term(v: Array, terms: DualTerms) -> float:
 
 
 @compiled
-def svm_gap(v: Array, Kv: Array, intercept: float, terms: DualTerms) -> float:
-    """Return the duality gap between a feasible v and the function ``Kv + intercept``."""
+def svm_gap(v: Array, Kv: Array, intercepts: Array, terms: DualTerms) -> float:
+    """Return the duality gap between a feasible v and the function ``Kv`` plus intercepts."""
     squared_norm = 0.0
     for i in range(v.shape[0]):
         squared_norm += v[i] * Kv[i]
-    return squared_norm + total_loss(Kv, intercept, terms) - linear_term(v, terms)
+    return squared_norm + total_loss(Kv, intercepts, terms) - linear_term(v, terms)

@@ -11,7 +11,7 @@ from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import add_products, combined_kernel
 from kernelhood.solvers.mkl_loop import Solution, relative_gap
 from kernelhood.solvers.svm_dual import solve_svm_dual
-from kernelhood.solvers.svm_value import best_intercept, linear_term, total_loss
+from kernelhood.solvers.svm_value import best_intercepts, linear_term, total_loss
 from kernelhood.solvers.units import Units, units_of
 from kernelhood.solvers.weight_step import value_hessian
 
@@ -29,7 +29,7 @@ class SvmPoint(NamedTuple):
         ``K^m v``.
     ridge : float
         What the SVM added to the diagonal to single out one dual vector.
-    intercept : float
+    intercepts : ndarray of shape (1,)
         The intercept.
     value : float
         The primal value of the SVM, an upper bound of S(weights).
@@ -44,7 +44,7 @@ class SvmPoint(NamedTuple):
     v: Array
     products: Array
     ridge: float
-    intercept: float
+    intercepts: Array
     value: float
     gain: float
     curvatures: Array
@@ -84,14 +84,14 @@ class TaskSvm(NamedTuple):
     def _point(self, weights: Array, v: Array, products: Array, ridge: float) -> SvmPoint:
         units = self.units
         Kv = (weights / units.weight) @ products
-        intercept = best_intercept(Kv, self.terms)
-        value = 0.5 * float(v @ Kv) + total_loss(Kv, intercept, self.terms)
+        intercepts = best_intercepts(Kv, self.terms)
+        value = 0.5 * float(v @ Kv) + total_loss(Kv, intercepts, self.terms)
         return SvmPoint(
             weights,
             v,
             products,
             ridge,
-            intercept * units.target + units.centre,
+            intercepts * units.target + units.centre,
             value * units.value,
             linear_term(v, self.terms) * units.value,
             0.5 * (products @ v) * units.box**2,
@@ -134,7 +134,7 @@ class TaskSvm(NamedTuple):
         return Solution(
             point.weights,
             point.v * self.units.box,
-            point.intercept,
+            point.intercepts,
             point.value,
             point.value,
             point.gain,

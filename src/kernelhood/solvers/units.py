@@ -34,6 +34,7 @@ class Units(NamedTuple):
             terms.lower / self.box,
             terms.upper / self.box,
             terms.epsilon / self.target,
+            terms.starts,
         )
 
     def scaled_penalty(self, penalty: Penalty) -> Penalty:

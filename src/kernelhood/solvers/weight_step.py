@@ -8,13 +8,15 @@ first moves along the ray by that law and then takes a Newton step from there.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from kernelhood._compiled import compiled
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.combined import combined_block
+from kernelhood.solvers.family import as_family
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.penalty import Penalty, is_concave, penalty_slope
 
@@ -24,18 +26,18 @@ _FLOOR = 1e-9
 
 
 def value_hessian(
-    Ks: Array, weights: Array, ridge: float, v: Array, products: Array, terms: DualTerms
+    kernels: Any, weights: Array, ridge: float, v: Array, products: Array, terms: DualTerms
 ) -> Array:
     """Return the Hessian of the SVM's value with respect to the weights.
 
     With F the free support vectors, U = [(K^m v)_F]_m and Z the inverse of K_FF after the
-    intercept is eliminated, it is U'ZU.
+    intercepts are eliminated, it is U'ZU.
 
     Parameters
     ----------
-    Ks : ndarray of shape (n_kernels, n_samples, n_samples)
-        Base kernel matrices.
-    weights : ndarray of shape (n_kernels,)
+    kernels : KernelFamily, or ndarray of shape (n_kernels, n_samples, n_samples)
+        Base kernels.
+    weights : ndarray of shape (n_weights,)
         Current weights.
     ridge : float
         What the SVM added to the diagonal.
@@ -46,17 +48,26 @@ def value_hessian(
     terms : DualTerms
         Box of the dual.
     """
+    family = as_family(kernels)
     free = np.flatnonzero((v > terms.lower) & (v < terms.upper) & (v != 0.0))
     if len(free) < 2:
         return np.zeros((len(weights), len(weights)))
-    K = combined_block(Ks, weights, free)
+    K = family.block(weights, free)
     K.flat[:: len(K) + 1] += ridge + 1e-14 * np.trace(K)
     factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-    U = products[:, free].T
-    Z = cho_solve(factor, np.column_stack([U, np.ones(len(free))]), check_finite=False)
-    ZU, Z1 = Z[:, :-1], Z[:, -1]
-    ZU -= np.outer(Z1, ZU.sum(axis=0) / Z1.sum())
+    U = family.columns(products, free)
+    E = _indicators(free, terms)
+    Z = cho_solve(factor, np.hstack([U, E]), check_finite=False)
+    ZU, ZE = Z[:, : U.shape[1]], Z[:, U.shape[1] :]
+    ZU -= ZE @ np.linalg.solve(E.T @ ZE, E.T @ ZU)
     return np.asarray(U.T @ ZU)
+
+
+def _indicators(free: Indices, terms: DualTerms) -> Array:
+    """Return a column of zeros and ones for each group with free support vectors."""
+    groups = np.searchsorted(terms.starts, free, side="right")
+    _, which = np.unique(groups, return_inverse=True)
+    return np.asarray(np.eye(which.max() + 1)[which])
 
 
 def ray_step(
