@@ -46,6 +46,58 @@ def plot_weights(
     return ax
 
 
+def plot_sharing(
+    shared: Array,
+    specific: Array,
+    task_names: Sequence[Any],
+    kernel_names: Sequence[str],
+    *,
+    ax: Any = None,
+) -> Any:
+    """Draw for every task how much of its kernel is common to all tasks, and how much its own.
+
+    The common part of a bar is plain and stands to the left, the task's own part is hatched; the
+    number beside the bar is the common share.
+
+    Parameters
+    ----------
+    shared : ndarray of shape (n_kernels,)
+        Weights of the kernels that all tasks share.
+    specific : ndarray of shape (n_tasks, n_kernels)
+        Weights that each task adds.
+    task_names, kernel_names : sequence
+        Labels.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    ax = _axes(ax, figsize=(7.5, 0.42 * len(task_names) + 1.6))
+    totals = shared.sum() + specific.sum(axis=1)
+    scale = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+    used = np.flatnonzero((shared + specific).max(axis=0) > 0).tolist()
+    colours = dict(zip(used, _colours(len(used)), strict=False))
+    places, left = range(len(task_names)), np.zeros(len(task_names))
+    for own, hatch in ((np.broadcast_to(shared, specific.shape), None), (specific, "///")):
+        for number in used:
+            share = scale * own[:, number]
+            name = kernel_names[number] if hatch is None else None
+            style = {"color": colours[number], "hatch": hatch, "edgecolor": "white", "lw": 0}
+            ax.barh(places, share, left=left, label=name, **style)
+            left += share
+    for place, share in enumerate(scale * shared.sum()):
+        ax.text(1.01, place, f"{share:.0%}", va="center", fontsize="small")
+    ax.set_yticks(places, [str(name) for name in task_names])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of the kernel weight; hatched: the task's own, number: common to all")
+    ax.legend(loc="center left", bbox_to_anchor=(1.1, 0.5), frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
 def plot_alignment(alignment: Array, task_names: Sequence[Any], *, ax: Any = None) -> Any:
     """Draw the alignment between the tasks' kernels and the neighborhood kernels.
 

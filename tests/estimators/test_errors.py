@@ -106,7 +106,7 @@ def test_no_task_may_have_three_classes(data):
     data["y"][np.flatnonzero(data["task"] == "task 1")[0]] = 5
     message = "Only binary classification is supported.* y holds 3 classes in task 'task 1'"
     with pytest.raises(ValueError, match=message):
-        kh.MTONMKLClassifier().fit(**data)
+        kh.ITLClassifier().fit(**data)
 
 
 def test_classes_are_no_fractions(data):
@@ -213,7 +213,7 @@ def test_nothing_works_before_fit(made, call):
 
 @BOTH
 def test_too_few_iterations_are_reported_by_task(made, data):
-    message = r"max_iter=1 ended before .* tol=1e-06 for the tasks .*'task 0' \(.*'task 2' \("
+    message = r"max_iter=1 ended before .* tol=1e-06 for .*'task 0' \(.*'task 2' \("
     with pytest.warns(ConvergenceWarning, match=message):
         model = made(max_iter=1, tol=1e-6, C=10.0).fit(**data)
     assert model.dual_gap_ > 1e-6

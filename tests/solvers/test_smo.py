@@ -107,7 +107,9 @@ def test_groups_with_a_kernel_of_their_own_are_svms_of_their_own(loss):
     K[:18, 18:], K[18:, :18] = 0.0, 0.0
     together, Kv = np.zeros(30), np.zeros(30)
     kernel = combined_kernel(K[None], np.ones(1))
-    edges, _, _ = smo(kernel, terms._replace(starts=np.array([0, 18, 30])), together, Kv, 1e-8, 9999)
+    edges, _, _ = smo(
+        kernel, terms._replace(starts=np.array([0, 18, 30])), together, Kv, 1e-8, 9999
+    )
     for group, rows in enumerate([slice(0, 18), slice(18, 30)]):
         alone = dual_terms(loss, X, sign, 1.0)
         size = len(K[rows])

@@ -77,8 +77,10 @@ def test_every_group_has_its_own_intercept(loss):
     rng = np.random.default_rng(2)
     terms, Kv = random_terms(rng, 11, loss), rng.normal(size=11)
     grouped = terms._replace(starts=np.array([0, 4, 11]))
-    parts = [DualTerms(*(one[rows] for one in terms[:3]), terms.epsilon, np.array([0, size]))
-             for rows, size in ((slice(0, 4), 4), (slice(4, 11), 7))]
+    parts = [
+        DualTerms(*(one[rows] for one in terms[:3]), terms.epsilon, np.array([0, size]))
+        for rows, size in ((slice(0, 4), 4), (slice(4, 11), 7))
+    ]
     found = best_intercepts(Kv, grouped)
     alone = [best_intercepts(Kv[:4], parts[0])[0], best_intercepts(Kv[4:], parts[1])[0]]
     np.testing.assert_allclose(found, alone)

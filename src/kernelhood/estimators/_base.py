@@ -22,15 +22,16 @@ from sklearn.utils.validation import _check_sample_weight
 from kernelhood._typing import Array
 from kernelhood.estimators._inspection import KernelInspection
 from kernelhood.estimators._prediction import TaskPredictor
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
+from kernelhood.estimators._problem import Encoded, TaskProblem, TaskSolution
 from kernelhood.kernels import KernelBank, default_bank
-from kernelhood.losses import DualTerms
 from kernelhood.parallel import map_in_threads
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
 from kernelhood.tasks import TaskRows
 
-_TECHNICAL = frozenset({"max_iter", "task_column", "n_jobs", "verbose"})
+_TECHNICAL = frozenset(
+    {"max_iter", "task_column", "n_jobs", "verbose", "unseen_task", "cache_size", "storage"}
+)
 
 
 class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
@@ -77,7 +78,8 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
     n_iter_ : int
         SVMs solved for the slowest task.
     trace_ : list of ndarray of shape (n_svms, 2)
-        For every task the objective and the relative duality gap after each SVM.
+        For every task, or for all where they are solved jointly, the objective and the relative
+        duality gap after each SVM.
     n_features_in_ : int
         Columns of X seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -115,10 +117,13 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
-        """Return the dual terms of every task, and remember how to decode predictions."""
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[Encoded]:
+        """Return the loss of every task, and remember how to decode predictions."""
 
-    _coupled = False
+    @classmethod
+    def _couples(cls, params: Mapping[str, Any]) -> bool:
+        """Return whether the tasks have to be solved together with these parameters."""
+        return False
 
     @classmethod
     def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,10 +202,10 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
                 raise ValueError(f"sample_weight is zero for every sample of task {one.name!r}.")
             kept.append(TaskRows(one.name, one.rows[counts], one.y[counts]))
         weights = [shared[one.rows] for one in kept]
-        terms = self._encode(kept, weights)
+        encoded = self._encode(kept, weights)
         return [
-            TaskProblem(one.name, one.rows, points[one.rows], term, weight)
-            for one, term, weight in zip(kept, terms, weights, strict=True)
+            TaskProblem(one.name, one.rows, points[one.rows], *loss, weight)
+            for one, loss, weight in zip(kept, encoded, weights, strict=True)
         ]
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
@@ -220,38 +225,50 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         solutions = [one.solution for one in solved]
-        supports = [np.flatnonzero(solution.v) for solution in solutions]
-        pairs = list(zip(problems, solutions, supports, strict=True))
+        pairs = list(zip(problems, solutions, strict=True))
+        coefficients = [problem.by_pair(solution.v) for problem, solution in pairs]
+        supports = [np.flatnonzero(one.any(axis=0)) for one in coefficients]
+        places = list(zip(problems, coefficients, supports, strict=True))
         self.tasks_ = [problem.name for problem in problems]
-        self.support_ = [problem.rows[support] for problem, _, support in pairs]
-        self.support_vectors_ = [problem.X[support] for problem, _, support in pairs]
-        self.dual_coef_ = [solution.v[support] for _, solution, support in pairs]
-        self.intercept_ = np.array([solution.intercepts[0] for solution in solutions])
+        self.support_ = [problem.rows[support] for problem, _, support in places]
+        self.support_vectors_ = [problem.X[support] for problem, _, support in places]
+        single = all(problem.n_pairs == 1 for problem in problems)
+        self.dual_coef_ = [
+            one[0, support] if problem.n_pairs == 1 else one[:, support]
+            for problem, one, support in places
+        ]
+        intercepts = [solution.intercepts for solution in solutions]
+        self.intercept_ = np.concatenate(intercepts) if single else intercepts
         self.weights_ = np.array([solution.weights for solution in solutions])
         self.shared_weights_ = self.weights_.min(axis=0)
         self.specific_weights_ = self.weights_ - self.shared_weights_
         self._store_neighborhoods([one.neighborhood for one in solved])
-        self.objective_ = float(sum(solution.objective for solution in solutions))
-        self.dual_gap_ = max(solution.gap for solution in solutions)
-        self.n_iter_ = max(solution.n_iter for solution in solutions)
-        self.trace_ = [solution.trace for solution in solutions]
+        self._store_certificate(_outcomes(solved))
         self.n_samples_ = np.array([problem.sample_weight.sum() for problem in problems])
+
+    def _store_certificate(self, outcomes: list[Solution]) -> None:
+        self.objective_ = float(sum(outcome.objective for outcome in outcomes))
+        self.dual_gap_ = max(outcome.gap for outcome in outcomes)
+        self.n_iter_ = max(outcome.n_iter for outcome in outcomes)
+        self.trace_ = [outcome.trace for outcome in outcomes]
 
     def _report(self, solved: list[TaskSolution]) -> None:
         missed = []
-        for name, one in zip(self.tasks_, solved, strict=True):
-            found = one.solution
+        outcomes = _outcomes(solved)
+        jointly = len(outcomes) < len(self.tasks_)
+        names = ["all tasks"] if jointly else [f"task {name!r}" for name in self.tasks_]
+        for name, found in zip(names, outcomes, strict=True):
             if self.verbose:
                 print(
-                    f"task {name!r}: objective {found.objective:.6g}, gap {found.gap:.1e}, "
+                    f"{name}: objective {found.objective:.6g}, gap {found.gap:.1e}, "
                     f"{found.n_iter} SVMs, {np.count_nonzero(found.weights)} kernels"
                 )
             if found.gap > self.tol:
-                missed.append(f"{name!r} ({found.gap:.1e})")
+                missed.append(f"{name} ({found.gap:.1e})")
         if missed:
             warnings.warn(
-                f"max_iter={self.max_iter} ended before the gap fell to tol={self.tol:g} for the "
-                f"tasks {', '.join(missed)}: raise max_iter or tol.",
+                f"max_iter={self.max_iter} ended before the gap fell to tol={self.tol:g} for "
+                f"{', '.join(missed)}: raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -262,3 +279,9 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _outcomes(solved: list[TaskSolution]) -> list[Solution]:
+    """Return the solution of every task, or the one that all of them are parts of."""
+    joint = solved[0].together
+    return [one.solution for one in solved] if joint is None else [joint]

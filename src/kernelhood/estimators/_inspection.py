@@ -161,9 +161,12 @@ class BoundInspection(NeighborhoodInspection):
             The tight form, or the looser one of the paper.
         """
         check_is_fitted(self)
-        terms = BoundTerms.from_tasks(self.gram_, self.traces_, self.neighborhood_weights_)
         n_samples = float(np.sum(self.n_samples_))
-        return rademacher_bound(terms, n_samples, rho=rho, radius=radius, form=form)
+        return rademacher_bound(self._bound_terms(), n_samples, rho=rho, radius=radius, form=form)
+
+    def _bound_terms(self) -> BoundTerms:
+        """Return what the bound needs to know of the kernels and the neighborhoods."""
+        return BoundTerms.from_tasks(self.gram_, self.traces_, self.neighborhood_weights_)
 
 
 def _text_table(rows: list[str], columns: list[str], values: Array) -> str:

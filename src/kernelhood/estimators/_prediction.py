@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators._reading import TaskReader
 from kernelhood.kernels import KernelBank
 from kernelhood.tasks import (
@@ -33,7 +33,7 @@ class TaskPredictor(TaskReader):
     tasks_: list[Hashable]
     support_vectors_: list[Any]
     dual_coef_: list[Array]
-    intercept_: Array
+    intercept_: Any
     weights_: Array
 
     @abstractmethod
@@ -43,6 +43,10 @@ class TaskPredictor(TaskReader):
     @abstractmethod
     def _bank_of(self, number: int) -> KernelBank:
         """Return the bank of one task."""
+
+    @abstractmethod
+    def _decide(self, values: Array, number: int) -> Array:
+        """Return the decision values of a task from the values of its functions."""
 
     def _values(self, X: Any, task: Any) -> tuple[Array, AnyArray | None]:
         """Return f(x) for every row, and the number of the row's task.
@@ -55,29 +59,40 @@ class TaskPredictor(TaskReader):
         if labels is None and (self._y_is_wide or len(self.tasks_) == 1):
             columns = [self._task_values(points, number) for number in range(len(self.tasks_))]
             if self._y_is_wide:
-                return np.column_stack(columns), None
+                return np.stack(columns, axis=1), None
             return columns[0], np.zeros(points.shape[0], dtype=np.intp)
         if labels is None:
             raise ValueError(
                 "task is required, one label per row of X: the model was fitted with the tasks "
                 f"{', '.join(map(repr, self.tasks_))}."
             )
+        which = self._numbers(labels)
+        parts = {number: np.flatnonzero(which == number) for number in np.unique(which)}
+        found = [self._task_values(points[rows], number) for number, rows in parts.items()]
+        order = np.argsort(np.concatenate(list(parts.values())))
+        return np.concatenate(found)[order], which
+
+    def _numbers(self, labels: AnyArray) -> Indices:
+        """Return the number of every row's task."""
         known_tasks(labels, self.tasks_)
         numbers = {name: number for number, name in enumerate(self.tasks_)}
-        which = np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
-        values = np.empty(points.shape[0])
-        for number in np.unique(which):
-            rows = np.flatnonzero(which == number)
-            values[rows] = self._task_values(points[rows], number)
-        return values, which
+        return np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
 
     def _task_values(self, points: Any, number: int) -> Array:
-        """Return f_t at the points."""
+        """Return the decision values of a task at the points."""
+        return self._decide(self._functions(points, number), number)
+
+    def _functions(self, points: Any, number: int) -> Array:
+        """Return f_t at the points; one column, or one for each pair of the task's classes."""
+        return self._own_function(points, number, self.weights_[number])
+
+    def _own_function(self, points: Any, number: int, weights: Array) -> Array:
+        """Return the part of f_t that the task's own samples carry, with the intercept."""
         support = self.support_vectors_[number]
-        values = np.full(points.shape[0], self.intercept_[number])
+        values: Array = np.zeros((points.shape[0], 1)) + self.intercept_[number]
         if support.shape[0]:
-            K = self._bank_of(number).combine(points, support, self.weights_[number])
-            values += K @ self.dual_coef_[number]
+            K = self._bank_of(number).combine(points, support, weights)
+            values += K @ np.atleast_2d(self.dual_coef_[number]).T
         return values
 
     @staticmethod

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from kernelhood._typing import Array, Indices
 from kernelhood.estimators._inspection import Neighborhood
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.mkl_loop import Solution
+
+
+class Encoded(NamedTuple):
+    """What a task's targets mean to the solvers.
+
+    Attributes
+    ----------
+    terms : DualTerms
+        The loss; with more than two classes, a group of samples for each pair of classes.
+    sample : ndarray of int, shape (n_entries,)
+        The task's sample that each entry of the loss belongs to.
+    """
+
+    terms: DualTerms
+    sample: Indices
+
+    @classmethod
+    def plain(cls, terms: DualTerms) -> Encoded:
+        """Return a loss in which every sample occurs once."""
+        return cls(terms, np.arange(len(terms.target), dtype=np.intp))
 
 
 @dataclass(frozen=True)
@@ -26,10 +48,15 @@ class TaskProblem:
         Its points.
     terms : DualTerms
         The loss.
+    sample : ndarray of int, shape (n_entries,)
+        The sample of each entry of the loss; more than one entry where a sample takes part in
+        telling several pairs of classes apart.
     sample_weight : ndarray of shape (n_samples,)
         How often each sample counts.
     start : Solution, optional
         The solution of a similar problem on the same samples.
+    together : Solution, optional
+        The same for all tasks as one, where they are solved jointly.
     only_scored : bool
         Whether nothing but the predictor is wanted, as in a search.
     """
@@ -38,9 +65,24 @@ class TaskProblem:
     rows: Indices
     X: Any
     terms: DualTerms
+    sample: Indices
     sample_weight: Array
     start: Solution | None = None
+    together: Solution | None = None
     only_scored: bool = False
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of functions to learn: one, or one for each pair of classes."""
+        return len(self.terms.starts) - 1
+
+    def by_pair(self, v: Array) -> Array:
+        """Return a dual vector as a row for each function and a column for each sample."""
+        coefficients = np.zeros((self.n_pairs, len(self.rows)))
+        for pair in range(self.n_pairs):
+            own = slice(*self.terms.starts[pair : pair + 2])
+            coefficients[pair, self.sample[own]] = v[own]
+        return coefficients
 
 
 @dataclass(frozen=True)
@@ -53,7 +95,10 @@ class TaskSolution:
         Weights, dual vector and certificate.
     neighborhood : Neighborhood, optional
         The neighborhood-defining matrix, where the method has one.
+    together : Solution, optional
+        The solution of the joint problem of which this is the task's part.
     """
 
     solution: Solution
     neighborhood: Neighborhood | None = None
+    together: Solution | None = None

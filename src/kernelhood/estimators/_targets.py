@@ -1,8 +1,7 @@
-"""What a target means: two classes per task, or a number."""
+"""What a target means: one of the task's classes, or a number."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -13,14 +12,24 @@ from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
-from kernelhood._typing import AnyArray, Array, Flags
+from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators._base import MultiTaskKernelModel
-from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
-from kernelhood.tasks import TaskRows, as_objects
+from kernelhood.estimators._classes import (
+    check_class_weight,
+    class_codes,
+    class_prices,
+    class_scores,
+    one_against_one,
+    stacked_classes,
+    task_classes,
+)
+from kernelhood.estimators._problem import Encoded
+from kernelhood.losses import epsilon_insensitive
+from kernelhood.tasks import TaskRows
 
 
 class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
-    """The classifier's part of the pipeline: two classes per task, the hinge loss.
+    """The classifier's part of the pipeline: the classes of each task, the hinge loss.
 
     Parameters
     ----------
@@ -29,8 +38,8 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,), or list of these
-        The two classes, per task where they differ.
+    classes_ : ndarray of shape (n_classes,), or list of these
+        The classes, per task where they differ.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -38,6 +47,9 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     }
 
     class_weight: Any
+
+    #: Whether a task may have more than two classes.
+    _many_classes = False
 
     def __init__(
         self,
@@ -69,21 +81,36 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         )
         return labels
 
-    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
-        self._task_classes = [_two_classes(task) for task in tasks]
-        _check_class_weight(self.class_weight, self._task_classes)
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[Encoded]:
+        self._task_classes = [task_classes(task, self._many_classes) for task in tasks]
+        check_class_weight(self.class_weight, self._task_classes)
         first = self._task_classes[0]
         same = all(np.array_equal(first, other) for other in self._task_classes)
         self.classes_ = first if same else self._task_classes
-        terms = []
+        encoded = []
         for task, classes, weight in zip(tasks, self._task_classes, sample_weights, strict=True):
-            second = np.array([label == classes[1] for label in task.y.tolist()])
-            price = _class_prices(self.class_weight, classes, second, weight)
-            terms.append(hinge(np.where(second, 1.0, -1.0), self.C * weight * price))
-        return terms
+            code = class_codes(task.y, classes)
+            prices = class_prices(self.class_weight, classes, code, weight)
+            encoded.append(one_against_one(code, self.C * weight * prices))
+        return encoded
+
+    @property
+    def _width(self) -> int:
+        """The largest number of classes of a task."""
+        return max(len(classes) for classes in self._task_classes)
+
+    def _decide(self, values: Array, number: int) -> Array:
+        """Return the values of a task's pairs of classes as decision values."""
+        if self._width == 2:
+            return values[:, 0]
+        return class_scores(values, len(self._task_classes[number]), self._width)
 
     def decision_function(self, X: Any, *, task: Any = None) -> Array:
         """Return the signed decision values; positive ones mean the task's second class.
+
+        Where a task has more than two classes, there is a column for each class of the row's task,
+        by one-against-one votes and then by confidence; the largest one wins. Columns that a task
+        with fewer classes has no use for are minus infinity.
 
         Parameters
         ----------
@@ -94,7 +121,8 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y; each with
+        one more axis for the classes where there are more than two
         """
         return self._values(X, task)[0]
 
@@ -114,20 +142,20 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         """
         check_is_fitted(self)
         values, which = self._values(X, task)
-        classes = _stacked(self._task_classes)
-        second = (values > 0.0).astype(np.intp)
+        classes = stacked_classes(self._task_classes)
+        code = (values > 0.0).astype(np.intp) if self._width == 2 else values.argmax(axis=-1)
         numbers = np.arange(len(classes)) if which is None else which
-        return np.asarray(classes[numbers, second])
+        return np.asarray(classes[numbers, code])
 
     score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
 
     @staticmethod
     def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
-        return float(_accuracy(y, predicted, sample_weight=sample_weight))
+        return float(np.average(y == predicted, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._many_classes
         return tags
 
 
@@ -180,11 +208,15 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
             )
         )
 
-    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[DualTerms]:
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[Encoded]:
         return [
-            epsilon_insensitive(task.y, self.C * weight, self.epsilon)
+            Encoded.plain(epsilon_insensitive(task.y, self.C * weight, self.epsilon))
             for task, weight in zip(tasks, sample_weights, strict=True)
         ]
+
+    def _decide(self, values: Array, number: int) -> Array:
+        """Return the values of the one function."""
+        return values[:, 0]
 
     def predict(self, X: Any, *, task: Any = None) -> Array:
         """Return the predicted target of every row.
@@ -207,72 +239,3 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
     @staticmethod
     def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
         return float(r2_score(y, predicted, sample_weight=sample_weight))
-
-
-def _two_classes(task: TaskRows) -> AnyArray:
-    """Return the task's two classes, or raise an error that names the task."""
-    classes = _distinct(task.y)
-    if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
-        raise ValueError(
-            f"Unknown label type: continuous. y of task {task.name!r} holds fractions, "
-            "a classifier needs two classes."
-        )
-    if len(classes) == 1:
-        raise ValueError(
-            f"y holds only one class, {classes.tolist()[0]!r}, in task {task.name!r}: "
-            "every task needs samples of two classes."
-        )
-    if len(classes) > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: "
-            f"y holds {len(classes)} classes in task {task.name!r}."
-        )
-    return classes
-
-
-def _distinct(y: AnyArray) -> AnyArray:
-    """Return the distinct labels, sorted where they can be, as objects where no dtype fits."""
-    if y.dtype.kind != "O":
-        return np.unique(y)
-    found = list(dict.fromkeys(y.tolist()))
-    with suppress(TypeError):
-        found.sort()
-    if len({type(label) for label in found}) == 1 and np.ndim(found[0]) == 0:
-        return np.array(found)
-    return as_objects(found)
-
-
-def _stacked(classes: list[AnyArray]) -> AnyArray:
-    """Return all tasks' classes as one array of shape (n_tasks, 2) that changes no label."""
-    if len({one.dtype.kind for one in classes}) > 1:
-        classes = [one.astype(object) for one in classes]
-    return np.stack(classes)
-
-
-def _check_class_weight(class_weight: Any, task_classes: list[AnyArray]) -> None:
-    if not isinstance(class_weight, dict):
-        return
-    known = {label for classes in task_classes for label in classes.tolist()}
-    unknown = [label for label in class_weight if label not in known]
-    if unknown:
-        raise ValueError(f"class_weight holds {unknown}, which are classes of no task in y.")
-    if not all(weight > 0.0 for weight in class_weight.values()):
-        raise ValueError(f"class_weight must hold positive weights, got {class_weight}.")
-
-
-def _class_prices(
-    class_weight: Any, classes: AnyArray, second: Flags, sample_weight: Array
-) -> Array:
-    """Return the weight of each sample's class; "balanced" counts samples by their weight."""
-    if class_weight is None:
-        return np.ones(len(second))
-    if isinstance(class_weight, dict):
-        first, other = (float(class_weight.get(label, 1.0)) for label in classes.tolist())
-        return np.where(second, other, first)
-    half = 0.5 * sample_weight.sum()
-    counted = sample_weight[second].sum()
-    return np.asarray(np.where(second, half / counted, half / (2.0 * half - counted)))
-
-
-def _accuracy(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
-    return float(np.average(y == predicted, weights=sample_weight))

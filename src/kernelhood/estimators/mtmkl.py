@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -45,9 +46,11 @@ class _SharedStep(MultiTaskKernelModel):
         "sharing_budget": [Interval(Real, 0, 1, closed="both")]
     }
 
-    _coupled = True
-
     sharing_budget: float
+
+    @classmethod
+    def _couples(cls, params: Mapping[str, Any]) -> bool:
+        return True
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
         def evaluate(problem: TaskProblem) -> Array:

@@ -11,18 +11,31 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
+from kernelhood.bounds import BoundTerms
 from kernelhood.estimators._docs import documented
 from kernelhood.estimators._inspection import BoundInspection, Neighborhood
+from kernelhood.estimators._joint import JointKernels, one_task_kernels
 from kernelhood.estimators._problem import TaskProblem, TaskSolution
+from kernelhood.estimators._sharing import FunctionSharing
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
-from kernelhood.formulations import FORMULATIONS, check_domain, coefficients, weight_penalty
+from kernelhood.formulations import (
+    FORMULATIONS,
+    Coefficients,
+    check_domain,
+    coefficients,
+    weight_penalty,
+)
+from kernelhood.kernels import KernelBank
+from kernelhood.losses import DualTerms
 from kernelhood.solvers.concave import solve_concave, solved_rewards
+from kernelhood.solvers.family import KernelFamily
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
+from kernelhood.solvers.penalty import Penalty
 
 
-class _NeighborhoodStep(BoundInspection):
+class _NeighborhoodStep(BoundInspection, FunctionSharing):
     """The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form.
 
     Parameters
@@ -51,6 +64,12 @@ class _NeighborhoodStep(BoundInspection):
 
     with K_t = sum_m theta_t^m K_t^m, S_t the value of the task's SVM, d_t the traces and G_t the
     Frobenius products of the base kernels; a and f follow from the formulation.
+
+    With ``sharing="functions"`` all tasks are one such problem: K is the matrix
+    ``sum_m (mu^m + [s = t] lambda_t^m) k_m`` between the samples of all tasks, theta is
+    [mu; lambda_1; ...; lambda_T], and `specific_cost` multiplies the traces of the lambdas. Then
+    ``shared_weights_`` and ``specific_weights_`` are mu and lambda, which the problem determines;
+    otherwise they are the largest common part of the weights and the rest.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -67,6 +86,7 @@ class _NeighborhoodStep(BoundInspection):
     max_iter: int
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         check_domain(self.formulation, self.eta, self.beta)
 
     @classmethod
@@ -78,8 +98,9 @@ class _NeighborhoodStep(BoundInspection):
         """
         C, eta, beta = params["C"], params["eta"], params["beta"]
         check_domain(params["formulation"], eta, beta)
-        same = super()._canonical(params)  # type: ignore[misc]
-        same["formulation"] = params["formulation"]
+        same = super()._canonical(params)
+        if not cls._couples(params):
+            same.update(specific_cost=1.0, intercept="task")
         if params["formulation"] == "corrected":
             return {**same, "C": 1.0, "eta": 1.0, "beta": beta / C**2}
         if params["formulation"] == "printed":
@@ -90,9 +111,11 @@ class _NeighborhoodStep(BoundInspection):
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
         """Let the price fall along the path; the reward of `normalized` has to rise instead."""
+        cost = params["specific_cost"]
         if params["formulation"] == "normalized":
-            return (params["C"], params["beta"])
-        return (params["C"], -params["beta"], params["eta"])
+            return (cost, params["C"], params["beta"])
+        # An infinite cost leaves out weights, which makes another path.
+        return (np.isinf(cost), params["C"], -params["beta"], params["eta"], cost)
 
     def _certified_ahead(
         self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
@@ -107,22 +130,80 @@ class _NeighborhoodStep(BoundInspection):
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         terms = coefficients(self.formulation, self.eta, self.beta)
         penalty = weight_penalty(terms, G, d, float(problem.sample_weight.sum()))
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        if terms.fixed_trace:
-            found = solve_concave(
-                Ks, problem.terms, penalty, G, -terms.f, start=problem.start, **limits
-            )
-        else:
-            found = solve_mkl(Ks, problem.terms, penalty, start=problem.start, **limits)
+        kernels = one_task_kernels(Ks, problem)
+        found = self._minimise(kernels, problem.terms, penalty, G, terms, problem.start)
         if problem.only_scored:
             return TaskSolution(found)
         kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)
         return TaskSolution(found, Neighborhood(kappa, G, d))
 
+    def _minimise(
+        self,
+        kernels: KernelFamily | Array,
+        loss: DualTerms,
+        penalty: Penalty,
+        G: Array,
+        terms: Coefficients,
+        start: Solution | None,
+    ) -> Solution:
+        """Solve problem (P) of the formulation."""
+        limits: dict[str, Any] = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
+        if terms.fixed_trace:
+            return solve_concave(kernels, loss, penalty, G, -terms.f, **limits)
+        return solve_mkl(kernels, loss, penalty, **limits)
+
+    def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
+        if self.sharing != "functions":
+            return super()._solve_tasks(bank, problems)
+        joint = bank if isinstance(bank, JointKernels) else self._join(bank, problems)
+        return self._solve_jointly(joint, problems)
+
+    def _solve_jointly(
+        self, joint: JointKernels, problems: list[TaskProblem]
+    ) -> list[TaskSolution]:
+        """Solve problem (P) with the weights of all tasks, and give every task its part."""
+        terms = coefficients(self.formulation, self.eta, self.beta)
+        family = joint.family(self._has_specific(len(problems)))
+        scored = problems[0].only_scored
+        n_weights, n_kernels = family.n_weights, family.n_kernels
+        d = joint.traces[:n_weights]
+        A = np.zeros((n_weights, n_weights))
+        if terms.f != 0.0 or not scored:
+            A = joint.gram[:n_weights, :n_weights]
+        price = np.where(np.arange(n_weights) < n_kernels, d, self.specific_cost * d)
+        penalty = weight_penalty(terms, A, price, float(joint.samples.counts.sum()))
+        loss = joint.samples.terms(problems, self.intercept)
+        found = self._minimise(
+            family, loss, penalty, A, terms, _usable_start(problems, n_weights, loss)
+        )
+        kappa = None
+        if not scored:
+            gamma = identity_projection(A, d)
+            kappa = neighborhood_weights(found.weights, gamma, terms.s, terms.r)
+            self._joint_neighborhood = Neighborhood(kappa, A, d)
+        return joint.parts(found, kappa, family)
+
+    def _bound_terms(self) -> BoundTerms:
+        if self.sharing != "functions":
+            return super()._bound_terms()
+        one = self._joint_neighborhood
+        return BoundTerms.from_tasks(one.gram[None], one.traces[None], one.weights[None])
+
+
+def _usable_start(problems: list[TaskProblem], n_weights: int, loss: DualTerms) -> Solution | None:
+    """Return the last joint solution where it has the same weights and intercepts."""
+    start = problems[0].together
+    if start is None or len(start.weights) != n_weights:
+        return None
+    return start if len(start.intercepts) == len(loss.starts) - 1 else None
+
 
 @documented
 class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
+
+    A task may have more than two classes: then there is one SVM for each pair of them, and all
+    pairs of a task have the same kernel.
 
     Examples
     --------
@@ -137,6 +218,8 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _many_classes = True
+
     def __init__(
         self,
         *,
@@ -145,6 +228,12 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
         eta: float = 16.0,
         beta: float = 1.0,
         formulation: str = "corrected",
+        sharing: str = "weights",
+        specific_cost: float = 1.0,
+        intercept: str = "task",
+        unseen_task: str = "error",
+        cache_size: float = 1000.0,
+        storage: str = "float64",
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
@@ -165,6 +254,12 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
         self.eta = eta
         self.beta = beta
         self.formulation = formulation
+        self.sharing = sharing
+        self.specific_cost = specific_cost
+        self.intercept = intercept
+        self.unseen_task = unseen_task
+        self.cache_size = cache_size
+        self.storage = storage
 
 
 @documented
@@ -191,6 +286,12 @@ class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
         beta: float = 1.0,
         epsilon: float = 0.1,
         formulation: str = "corrected",
+        sharing: str = "weights",
+        specific_cost: float = 1.0,
+        intercept: str = "task",
+        unseen_task: str = "error",
+        cache_size: float = 1000.0,
+        storage: str = "float64",
         tol: float = 1e-3,
         max_iter: int = 100,
         task_column: int | str | None = None,
@@ -210,3 +311,9 @@ class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
         self.eta = eta
         self.beta = beta
         self.formulation = formulation
+        self.sharing = sharing
+        self.specific_cost = specific_cost
+        self.intercept = intercept
+        self.unseen_task = unseen_task
+        self.cache_size = cache_size
+        self.storage = storage

@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators._base import MultiTaskKernelModel
-from kernelhood.estimators._problem import TaskProblem
+from kernelhood.estimators._problem import TaskProblem, TaskSolution
+from kernelhood.estimators._sharing import FunctionSharing
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
@@ -81,12 +82,44 @@ class _Stacks:
     def __call__(self, X: Any) -> Array:
         return self.train[id(X)]
 
-    def decide(self, number: int, solution: Solution) -> Array:
-        """Return the values of a solution at the test points of a task."""
-        values = np.full(self.test[number].shape[1], solution.intercepts[0])
+    def solve(self, model: MultiTaskKernelModel, problems: list[TaskProblem]) -> list[TaskSolution]:
+        """Solve the tasks, together where the method couples them."""
+        if model._couples(model.get_params(deep=False)):
+            return model._solve_tasks(self, problems)  # type: ignore[arg-type]
+        return [
+            model._solve_task(self(problem.X), problem, *gram)
+            for problem, gram in zip(problems, self.gram, strict=True)
+        ]
+
+    def decide(self, number: int, problem: TaskProblem, found: TaskSolution) -> Array:
+        """Return the functions of a task at its test points, one in each column."""
+        solution, test = found.solution, self.test[number]
+        coefficients = problem.by_pair(solution.v).T
+        values = np.zeros((test.shape[1], 1)) + solution.intercepts
         for m in np.flatnonzero(solution.weights):
-            values += solution.weights[m] * (self.test[number][m] @ solution.v)
+            values += solution.weights[m] * (test[m] @ coefficients)
         return values
+
+
+class _JointStacks:
+    """The kernels between the samples of all tasks, where these share functions."""
+
+    def __init__(
+        self, model: FunctionSharing, tasks: list[SplitTask], problems: list[TaskProblem]
+    ) -> None:
+        self.kernels = model._join(model._read_bank(), problems)
+        self.X_test = [task.X_test for task in tasks]
+        n_sets = sum(X.shape[0] for X in self.X_test) / max(X.shape[0] for X in self.X_test)
+        self.test = [self.kernels.cross(X, n_sets) for X in self.X_test]
+
+    def solve(self, model: MultiTaskKernelModel, problems: list[TaskProblem]) -> list[TaskSolution]:
+        """Solve all tasks as one."""
+        return model._solve_tasks(self.kernels, problems)  # type: ignore[arg-type]
+
+    def decide(self, number: int, problem: TaskProblem, found: TaskSolution) -> Array:
+        """Return the functions of a task at its test points, one in each column."""
+        assert found.together is not None
+        return self.kernels.values(number, self.X_test[number], self.test[number], found.together)
 
 
 def path_scores(
@@ -136,7 +169,8 @@ class _Walk:
         self.model._y_is_wide = False
         self.kernels: list[Any] = []
         self.loss: Any = None
-        self.solved: list[Solution | None] = [None] * len(tasks)
+        self.stacks: _Stacks | _JointStacks | None = None
+        self.solved: list[TaskSolution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
 
     def solve(self, params: dict[str, Any]) -> list[Solution]:
@@ -146,60 +180,70 @@ class _Walk:
             setattr(model, name, value)
         kernels = [getattr(model, name) for name in model._stack_parameters]
         if not self.kernels or any(a is not b for a, b in zip(kernels, self.kernels, strict=True)):
-            self.kernels, self.loss = kernels, None
-            self.stacks = _Stacks(model, self.tasks)
+            self.kernels, self.loss, self.stacks = kernels, None, None
         loss = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
         if loss != self.loss:
             self.loss, self.solved = loss, [None] * len(self.tasks)
             self.problems = _pose(model, self.tasks)
-        found = _solve(model, self.stacks, self.problems, self.solved)
-        self.changed = [
-            before is None or after.v is not before.v
-            for before, after in zip(self.solved, found, strict=True)
+        if self.stacks is None:
+            self.stacks = _stacks(model, self.tasks, self.problems)
+        warm = [
+            _warm(problem, before)
+            for problem, before in zip(self.problems, self.solved, strict=True)
         ]
+        found = self.stacks.solve(model, warm)
+        self.changed = any(map(_changed, self.solved, found))
         self.solved = list(found)
-        return found
+        return [one.solution for one in found]
 
     def scores(self) -> list[float]:
         """Return the test score of every task; a solution that did not change keeps its own."""
-        if any(self.changed) or not self.last_scores:
+        if self.changed or not self.last_scores:
             self.last_scores = [
-                self.scorer(
-                    self.model, place, self.stacks.decide(place, one), task.X_test, task.y_test
-                )
-                for place, (one, task) in enumerate(zip(self.solved, self.tasks, strict=True))
-                if one is not None
+                self._score(number, one) for number, one in enumerate(self.solved) if one
             ]
         return self.last_scores
 
+    def _score(self, number: int, found: TaskSolution) -> float:
+        assert self.stacks is not None
+        task, problem = self.tasks[number], self.problems[number]
+        values = self.model._decide(self.stacks.decide(number, problem, found), number)
+        return self.scorer(self.model, number, values, task.X_test, task.y_test)
+
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
         """Return how many of the next models the present solution solves too."""
-        if len(self.tasks) > 1 or self.solved[0] is None:
+        one = self.solved[0]
+        if len(self.tasks) > 1 or one is None or not isinstance(self.stacks, _Stacks):
             return 0
-        return self.model._certified_ahead(self.solved[0], *self.stacks.gram[0], models)
+        return self.model._certified_ahead(one.solution, *self.stacks.gram[0], models)
+
+
+def _stacks(
+    model: MultiTaskKernelModel, tasks: list[SplitTask], problems: list[TaskProblem]
+) -> _Stacks | _JointStacks:
+    if isinstance(model, FunctionSharing) and model.sharing == "functions":
+        return _JointStacks(model, tasks, problems)
+    return _Stacks(model, tasks)
+
+
+def _warm(problem: TaskProblem, before: TaskSolution | None) -> TaskProblem:
+    """Return the problem with a start, for a search that wants nothing but the predictor."""
+    if before is None:
+        return replace(problem, only_scored=True)
+    return replace(problem, start=before.solution, together=before.together, only_scored=True)
+
+
+def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
+    if before is None:
+        return True
+    if after.together is not None and before.together is not None:
+        return after.together.v is not before.together.v
+    return after.solution.v is not before.solution.v
 
 
 def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:
-    terms = model._encode([task.train for task in tasks], [task.sample_weight for task in tasks])
+    encoded = model._encode([task.train for task in tasks], [task.sample_weight for task in tasks])
     return [
-        TaskProblem(task.train.name, task.train.rows, task.X_train, term, task.sample_weight)
-        for task, term in zip(tasks, terms, strict=True)
-    ]
-
-
-def _solve(
-    model: MultiTaskKernelModel,
-    stacks: _Stacks,
-    problems: list[TaskProblem],
-    starts: list[Solution | None],
-) -> list[Solution]:
-    warm = [
-        replace(problem, start=start, only_scored=True)
-        for problem, start in zip(problems, starts, strict=True)
-    ]
-    if model._coupled:
-        return [one.solution for one in model._solve_tasks(stacks, warm)]  # type: ignore[arg-type]
-    return [
-        model._solve_task(stacks(problem.X), problem, *gram).solution
-        for problem, gram in zip(warm, stacks.gram, strict=True)
+        TaskProblem(task.train.name, task.train.rows, task.X_train, *loss, task.sample_weight)
+        for task, loss in zip(tasks, encoded, strict=True)
     ]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import get_scorer, r2_score
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators._base import MultiTaskKernelModel
 
 
@@ -30,7 +30,7 @@ class _DecidedClassifier(ClassifierMixin, _Decided):
         return self.values
 
     def predict(self, X: Any) -> AnyArray:
-        return np.asarray(self.classes_[(self.decision_function(X) > 0.0).astype(np.intp)])
+        return np.asarray(self.classes_[_winners(self.decision_function(X))])
 
 
 class _DecidedRegressor(RegressorMixin, _Decided):
@@ -64,8 +64,12 @@ class TaskScorer:
             return float(self._scorer(_DecidedRegressor(values), X, y))
         classes = model._task_classes[number]
         if self._scorer is None:
-            predicted = classes[(values > 0.0).astype(np.intp)]
-            return float(np.mean(predicted == y))
+            return float(np.mean(classes[_winners(values)] == y))
         decided = _DecidedClassifier(values)
         decided.classes_ = classes
         return float(self._scorer(decided, X, y))
+
+
+def _winners(values: Array) -> Indices:
+    """Return the place of the winning class: by the sign, or the largest of several columns."""
+    return values.argmax(axis=1) if values.ndim == 2 else (values > 0.0).astype(np.intp)

@@ -130,12 +130,18 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         if models.reasons and self.error_score == "raise":
             raise ValueError(next(iter(models.reasons.values())))
         reader = clone(self.estimator)
+        coupled = any(reader._couples(params) for params in models.models)
+        if self.per_task and coupled:
+            raise ValueError(
+                f"per_task=True needs independent tasks, {type(self.estimator).__name__} "
+                "couples them."
+            )
         points, tasks = reader._read_training_data(X, y, task)
         weight = _check_sample_weight(
             sample_weight, points, dtype=np.float64, ensure_non_negative=True
         )
         splits = as_splits(self.cv, X, y, groups, task)
-        units = _units(splits, points, tasks, weight, coupled=reader._coupled)
+        units = _units(splits, points, tasks, weight, coupled=coupled)
         scorer = TaskScorer(self.scoring)
         jobs = [(self.estimator, models.models, unit, scorer) for unit in units]
         found = map_in_processes(path_scores, jobs, self.n_jobs, verbose=self.verbose)
@@ -151,11 +157,6 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         if self.average not in ("tasks", "samples"):
             raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
-        if self.per_task and self.estimator._coupled:
-            raise ValueError(
-                f"per_task=True needs independent tasks, {type(self.estimator).__name__} "
-                "couples them."
-            )
 
     def _collect(
         self,

@@ -85,9 +85,7 @@ def with_room(
 
 
 @compiled
-def _diagonal(
-    Ks: Array, shared: Array, specific: Array, layout: Layout, ridge: float
-) -> Array:
+def _diagonal(Ks: Array, shared: Array, specific: Array, layout: Layout, ridge: float) -> Array:
     diagonal = np.full(layout.point.shape[0], ridge)
     for i in range(diagonal.shape[0]):
         p, task = layout.point[i], layout.task[layout.cell[i]]

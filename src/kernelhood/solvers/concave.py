@@ -17,6 +17,7 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.family import KernelFamily
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.penalty import Penalty
@@ -25,7 +26,7 @@ _FIRST_SHARE = 0.05
 
 
 def solve_concave(
-    Ks: Array,
+    kernels: KernelFamily | Array,
     terms: DualTerms,
     penalty: Penalty,
     G: Array,
@@ -39,8 +40,8 @@ def solve_concave(
 
     Parameters
     ----------
-    Ks : ndarray of shape (n_kernels, n_samples, n_samples)
-        Base kernel matrices.
+    kernels : KernelFamily, or ndarray of shape (n_kernels, n_samples, n_samples)
+        Base kernels.
     terms : DualTerms
         Box and linear term of the SVM dual.
     penalty : Penalty
@@ -66,12 +67,12 @@ def solve_concave(
     limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
     n_solved, levels = 0, np.array([reward])
     if start is None:
-        start = solve_mkl(Ks, terms, penalty, **limits)
+        start = solve_mkl(kernels, terms, penalty, **limits)
         n_solved, levels = start.n_iter, _levels(start, G, reward)
     found = start
     for level in levels:
         bent = penalty._replace(quadratic=-level * G)
-        found = solve_mkl(Ks, terms, bent, start=found, **limits)
+        found = solve_mkl(kernels, terms, bent, start=found, **limits)
         n_solved += found.n_iter
     return found._replace(n_iter=n_solved)
 

@@ -40,8 +40,10 @@ class KernelFamily:
     shares: bool = True
     specifics: bool = False
 
-    #: Computes rows of a combination, where they are not read from matrices in memory.
-    fill: Fill | None = None
+    @property
+    def fill(self) -> Fill | None:
+        """The function that computes rows of a combination, where no matrices are in memory."""
+        return None
 
     @property
     def n_kernels(self) -> int:
@@ -65,6 +67,10 @@ class KernelFamily:
         if not self.specifics:
             return shared, np.zeros((n_tasks, n_kernels))
         return shared, weights[n_kernels * self.shares :].reshape(n_tasks, n_kernels)
+
+    def room(self) -> Array:
+        """Return room for the rows of a combination, as exact as the kernel matrices are."""
+        return np.empty((self.n_samples, self.n_samples), dtype=self.Ks.dtype)
 
     def kernel(self, weights: Array, ridge: float, rows: Array | None = None) -> CombinedKernel:
         """Return the combination of the kernels, with `rows` as room for its rows."""
@@ -112,8 +118,8 @@ class KernelFamily:
         n_tasks = self.layout.n_tasks
         specific = np.zeros((len(where), n_tasks, self.n_kernels))
         specific[np.arange(len(where)), task] = chosen[:, -self.n_kernels :]
-        specific = specific.reshape(len(where), -1)
-        return np.hstack([chosen[:, : self.n_kernels], specific]) if self.shares else specific
+        flat = specific.reshape(len(where), -1)
+        return np.hstack([chosen[:, : self.n_kernels], flat]) if self.shares else flat
 
     def block(self, weights: Array, where: Indices) -> Array:
         """Return the combination on some samples, in ascending order, and themselves."""

@@ -115,9 +115,7 @@ def _direction(
     intercepts = np.linalg.solve(E.T @ ZE, E.T @ both[:, 0] + excess)
     force = (total - both[:, 0] + ZE @ intercepts) / weight
     dx = (pull - sides.sign * force[sides.sample]) / bends
-    return _Point(
-        dx, -dx, (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s, intercepts
-    )
+    return _Point(dx, -dx, (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s, intercepts)
 
 
 def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> _Point:

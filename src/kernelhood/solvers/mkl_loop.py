@@ -200,7 +200,7 @@ def minimise(
     other kernels can be had. Objective and gap are computed without it.
     """
     n = len(v)
-    rows, trace = np.empty((n, n)), np.empty((max_iter, 2))
+    rows, trace = family.room(), np.empty((max_iter, 2))
     inner, precision, ridge = _FIRST_INNER, 1.0, _RIDGE * max(tol, 0.01)
     damping, radius, ray, shrink = _FIRST_DAMPING, _WIDEST_RAY, 0.0, 1.0
     products = family.no_products()

@@ -123,7 +123,7 @@ def smo(
     for g in range(n_groups):
         top[g], edges[g, 0], edges[g, 1] = _look(starts[g], starts[g + 1], slopes, Kv)
     for step in range(max_steps):
-        group = np.argmax(edges[:, 0] - edges[:, 1])
+        group = int(np.argmax(edges[:, 0] - edges[:, 1]))
         if edges[group, 0] - edges[group, 1] <= tol:
             return edges, step, -1
         i = top[group]

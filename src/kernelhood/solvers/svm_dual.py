@@ -14,7 +14,7 @@ from kernelhood.solvers.svm_value import best_intercepts, svm_gap
 
 _PAIR_STEPS_PER_SAMPLE = 50
 _FIRST_VIOLATION = 0.1
-_ROWS_AT_ONCE = 64
+_ROWS_AT_ONCE = 256
 
 
 def solve_svm_dual(
@@ -62,7 +62,7 @@ def solve_svm_dual(
         violation *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
     if fill is not None:
         fill(kernel, np.flatnonzero(~kernel.ready))
-    K = kernel_matrix(kernel)
+    K = np.asarray(kernel_matrix(kernel), dtype=np.float64)
     other = solve_interior_point(K, terms, gap_tol)
     K_other = K @ other
     other_gap = svm_gap(other, K_other, best_intercepts(K_other, terms), terms)

@@ -1,0 +1,135 @@
+"""A family whose kernels are too many and too large to hold: they are evaluated when needed.
+
+What is kept is the room for the rows of one combination; of these only the rows of samples that
+take part in a step are ever written. Products and blocks are evaluated in slices of samples.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from kernelhood._typing import Array, Indices
+from kernelhood.solvers.combined import CombinedKernel
+from kernelhood.solvers.family import Fill, KernelFamily
+
+_ENTRIES_AT_ONCE = 2**23
+
+
+class Evaluator(Protocol):
+    """What evaluates kernels between points that are named by their numbers."""
+
+    @property
+    def diagonals(self) -> Array:
+        """The values k(x, x), of shape (n_kernels, n_points)."""
+
+    def stack(self, rows: Indices, columns: Indices) -> Array:
+        """Return every kernel between some points."""
+
+    def combine(self, rows: Indices, columns: Indices, weights: Array) -> Array:
+        """Return a combination of the kernels between some points."""
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class EvaluatedFamily(KernelFamily):
+    """Base kernels that are evaluated block by block.
+
+    Attributes
+    ----------
+    evaluator : Evaluator
+        The kernels on the points.
+    """
+
+    evaluator: Any = None
+
+    @property
+    def n_kernels(self) -> int:
+        """The number of base kernels."""
+        return len(self.evaluator)
+
+    @property
+    def fill(self) -> Fill:
+        """The function that computes rows of a combination."""
+        return self._fill
+
+    def kernel(self, weights: Array, ridge: float, rows: Array | None = None) -> CombinedKernel:
+        """Return the combination of the kernels, with `rows` as room for its rows."""
+        shared, specific = self.split(weights)
+        of_sample = shared + specific[self.layout.task[self.layout.cell]]
+        diagonals = self.evaluator.diagonals[:, self.layout.point]
+        diagonal = ridge + np.einsum("im,mi->i", of_sample, diagonals)
+        room = self.room() if rows is None else rows
+        ready = np.zeros(self.n_samples, dtype=np.bool_)
+        return CombinedKernel(self.Ks, shared, specific, self.layout, ridge, room, ready, diagonal)
+
+    def _fill(self, kernel: CombinedKernel, samples: Indices) -> None:
+        """Write the rows of some samples, in ascending order."""
+        rows, layout = kernel.rows, self.layout
+        rows[samples] = 0.0
+        if np.any(kernel.shared):
+            for some, first, last in self._by_component(samples):
+                columns = layout.point[first:last]
+                values = self.evaluator.combine(layout.point[some], columns, kernel.shared)
+                rows[some, first:last] = values
+        for some, task, first, last in self._by_cell(samples):
+            if np.any(kernel.specific[task]):
+                columns = layout.point[first:last]
+                values = self.evaluator.combine(layout.point[some], columns, kernel.specific[task])
+                rows[some, first:last] += values
+        rows[samples, samples] += kernel.ridge
+        kernel.ready[samples] = True
+
+    def add_products(self, change: Array, products: Array) -> None:
+        """Add the products of every kernel with `change`, over the component or the cell."""
+        layout, n_kernels = self.layout, self.n_kernels
+        changed = np.flatnonzero(change)
+        step = max(1, _ENTRIES_AT_ONCE // (n_kernels * self.n_samples))
+        for begin in range(0, len(changed), step):
+            block = changed[begin : begin + step]
+            if self.shares:
+                for some, first, last in self._by_component(block):
+                    Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
+                    products[:n_kernels, first:last] += change[some] @ Ks
+        if self.specifics:
+            for some, _, first, last in self._by_cell(changed):
+                Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
+                products[-n_kernels:, first:last] += change[some] @ Ks
+
+    def block(self, weights: Array, where: Indices) -> Array:
+        """Return the combination on some samples, in ascending order, and themselves."""
+        shared, specific = self.split(weights)
+        point = self.layout.point
+        K = np.zeros((len(where), len(where)))
+        if np.any(shared):
+            for some, _, _ in self._by_component(where):
+                inside = slice(*np.searchsorted(where, [some[0], some[-1] + 1]))
+                K[inside, inside] = self.evaluator.combine(point[some], point[some], shared)
+        for some, task, _, _ in self._by_cell(where):
+            if np.any(specific[task]):
+                inside = slice(*np.searchsorted(where, [some[0], some[-1] + 1]))
+                own = self.evaluator.combine(point[some], point[some], specific[task])
+                K[inside, inside] += own
+        return K
+
+    def _by_component(self, samples: Indices) -> Iterator[tuple[Indices, int, int]]:
+        """Yield the samples of each component, and where it starts and ends."""
+        starts = self.layout.component_starts
+        for first, last in itertools.pairwise(starts):
+            some = samples[slice(*np.searchsorted(samples, [first, last]))]
+            if len(some):
+                yield some, int(first), int(last)
+
+    def _by_cell(self, samples: Indices) -> Iterator[tuple[Indices, int, int, int]]:
+        """Yield the samples of each cell, its task, and where it starts and ends."""
+        starts = self.layout.starts
+        for cell, task in enumerate(self.layout.task):
+            first, last = starts[cell], starts[cell + 1]
+            some = samples[slice(*np.searchsorted(samples, [first, last]))]
+            if len(some):
+                yield some, int(task), int(first), int(last)
