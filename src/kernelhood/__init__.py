@@ -21,6 +21,8 @@ from kernelhood.estimators import (
     MTONMKLRegressor,
     ONJKLClassifier,
     ONJKLRegressor,
+    PooledClassifier,
+    PooledRegressor,
     RPKLClassifier,
     RPKLRegressor,
 )
@@ -67,6 +69,8 @@ __all__ = [
     "ONJKLRegressor",
     "Pairwise",
     "Polynomial",
+    "PooledClassifier",
+    "PooledRegressor",
     "Precomputed",
     "RPKLClassifier",
     "RPKLRegressor",

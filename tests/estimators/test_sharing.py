@@ -106,7 +106,8 @@ def test_functions_add_up(kind):
     expected = together + own + model.intercept_[1]
     np.testing.assert_allclose(values(model, samples.X[rows], samples.task[rows]), expected)
     np.testing.assert_allclose(model.weights_, model.shared_weights_ + model.specific_weights_)
-    assert model.shared_weights_.any() and model.specific_weights_.any()
+    assert model.shared_weights_.any()
+    assert model.specific_weights_.any()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -32,7 +32,10 @@ def test_grids_name_parameters_of_either_estimator(method, grid):
 
 def test_all_methods_of_the_paper_are_offered():
     assert set(TABLE_1) == set(METHODS)
-    assert offered_methods() == (*METHODS, "mt-onmkl-printed", "mt-onmkl-normalized")
+    variants = [f"mt-onmkl-{name}" for name in ("printed", "normalized", "functions")]
+    assert offered_methods() == (*METHODS, *variants, "pooled")
+    assert make_estimator("mt-onmkl-functions", "regression").sharing == "functions"
+    assert label("pooled") == "Pooled SVM"
     for name, (classifier, _) in METHODS.items():
         assert isinstance(make_estimator(name, "classification"), classifier)
         assert label(name) == name.upper()

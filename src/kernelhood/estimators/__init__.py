@@ -6,6 +6,7 @@ from kernelhood.estimators.kta import KTAClassifier, KTARegressor
 from kernelhood.estimators.mtmkl import MTMKLClassifier, MTMKLRegressor
 from kernelhood.estimators.mtonmkl import MTONMKLClassifier, MTONMKLRegressor
 from kernelhood.estimators.onjkl import ONJKLClassifier, ONJKLRegressor
+from kernelhood.estimators.pooled import PooledClassifier, PooledRegressor
 from kernelhood.estimators.rpkl import RPKLClassifier, RPKLRegressor
 
 METHODS = {
@@ -19,7 +20,11 @@ METHODS = {
 }
 """The methods of the paper's Table 1 by name, each as a classifier and a regressor."""
 
+BASELINES = {"pooled": (PooledClassifier, PooledRegressor)}
+"""What else a comparison should hold."""
+
 __all__ = [
+    "BASELINES",
     "METHODS",
     "AVMTMKLClassifier",
     "AVMTMKLRegressor",
@@ -33,6 +38,8 @@ __all__ = [
     "MTONMKLRegressor",
     "ONJKLClassifier",
     "ONJKLRegressor",
+    "PooledClassifier",
+    "PooledRegressor",
     "RPKLClassifier",
     "RPKLRegressor",
 ]

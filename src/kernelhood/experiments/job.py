@@ -174,7 +174,7 @@ def _measure(job: Job) -> Row:
         "score": float(np.mean(list(scores.values()))),
         "task_scores": dumps({str(name): score for name, score in scores.items()}),
         "validation_score": validation_score,
-        "parameters": dumps(best),
+        "parameters": dumps({name: _finite(value) for name, value in best.items()}),
         "gap": float(model.dual_gap_),
         "n_iter": int(model.n_iter_),
         "fit_seconds": fit_seconds,
@@ -200,6 +200,11 @@ def _pictures(method: str, model: Any) -> Row:
 def _short(values: Any) -> Any:
     """Return an array as lists, to the six digits that a picture can show."""
     return np.vectorize(lambda value: float(f"{value:.6g}"), otypes=[float])(values).tolist()
+
+
+def _finite(value: Any) -> Any:
+    """Return the value, or its name where JSON has no number for it."""
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _versions() -> Mapping[str, str]:

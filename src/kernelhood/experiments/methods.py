@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelhood.estimators import METHODS
+import numpy as np
+
+from kernelhood.estimators import BASELINES, METHODS
 from kernelhood.experiments.metrics import CLASSIFICATION
 from kernelhood.formulations import FORMULATIONS
 from kernelhood.model_selection import paper_grid
@@ -24,6 +26,21 @@ LABELS = {
     "mt-onmkl": "MT-ONMKL",
     "mt-onmkl-printed": "MT-ONMKL printed",
     "mt-onmkl-normalized": "MT-ONMKL normalized",
+    "mt-onmkl-functions": "MT-ONMKL functions",
+    "pooled": "Pooled SVM",
+}
+
+#: What the parts of a method's name after "mt-onmkl" stand for.
+_VARIANTS: dict[str, dict[str, Any]] = {
+    "": {"formulation": "corrected"},
+    **{name: {"formulation": name} for name in FORMULATIONS if name != "corrected"},
+    "functions": {"formulation": "corrected", "sharing": "functions"},
+}
+
+#: The paper has no such model. Only beta / C**2 matters, so that C stays 1.
+_SHARED_FUNCTIONS = {
+    "beta": [4.0**k for k in range(-9, 4)],
+    "specific_cost": [1.0, 4.0, np.inf],
 }
 
 _PENALTIES = [2.0**k for k in (-3, 0, 3, 6)]
@@ -40,19 +57,21 @@ _QUICK: dict[str, dict[str, list[Any]]] = {
     "mt-onmkl-printed": {"C": _PENALTIES, "eta": [2.0**4, 2.0**12]},
     # Only C and the price of concentration, 2 eta beta / (eta - 2 beta), matter.
     "mt-onmkl-normalized": {"C": _PENALTIES, "beta": [2.0**-12, 2.0**-6]},
+    "mt-onmkl-functions": {"beta": [2.0**-12, 2.0**-6, 1.0], "specific_cost": [1.0, 4.0, np.inf]},
+    "pooled": {"C": _PENALTIES},
 }
 
 
 def offered_methods() -> tuple[str, ...]:
-    """Return the names of all methods, MT-ONMKL in each of its formulations.
+    """Return the names of all methods, MT-ONMKL in each of its variants.
 
     Examples
     --------
     >>> [name for name in offered_methods() if name.startswith("mt-onmkl")]
-    ['mt-onmkl', 'mt-onmkl-printed', 'mt-onmkl-normalized']
+    ['mt-onmkl', 'mt-onmkl-printed', 'mt-onmkl-normalized', 'mt-onmkl-functions']
     """
-    others = [f"mt-onmkl-{name}" for name in FORMULATIONS if name != "corrected"]
-    return (*METHODS, *others)
+    variants = [f"mt-onmkl-{name}" for name in _VARIANTS if name]
+    return (*METHODS, *variants, *BASELINES)
 
 
 def check_methods(methods: Any) -> tuple[str, ...]:
@@ -79,9 +98,8 @@ def make_estimator(method: str, kind: str) -> Any:
     kind : {"classification", "regression"}
         What the targets are.
     """
-    name, formulation = _split(method)
-    classifier, regressor = METHODS[name]
-    settings: dict[str, Any] = {} if formulation is None else {"formulation": formulation}
+    name, settings = _split(method)
+    classifier, regressor = {**METHODS, **BASELINES}[name]
     return (classifier if kind == CLASSIFICATION else regressor)(**settings)
 
 
@@ -97,7 +115,10 @@ def make_grid(method: str, grid: str) -> dict[str, list[Any]]:
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid!r} is unknown; give one of {', '.join(GRIDS)}.")
-    return paper_grid(_split(method)[0]) if grid == "paper" else _QUICK[method]
+    if grid == "quick":
+        return _QUICK[method]
+    name, settings = _split(method)
+    return _SHARED_FUNCTIONS if "sharing" in settings else paper_grid(name)
 
 
 def label(method: str) -> str:
@@ -105,8 +126,8 @@ def label(method: str) -> str:
     return LABELS.get(method, method)
 
 
-def _split(method: str) -> tuple[str, str | None]:
-    """Return the name in the registry, and the formulation where there is one."""
+def _split(method: str) -> tuple[str, dict[str, Any]]:
+    """Return the name in the registry, and the settings that make the variant."""
     if not method.startswith("mt-onmkl"):
-        return method, None
-    return "mt-onmkl", method.removeprefix("mt-onmkl").lstrip("-") or "corrected"
+        return method, {}
+    return "mt-onmkl", _VARIANTS[method.removeprefix("mt-onmkl").lstrip("-")]

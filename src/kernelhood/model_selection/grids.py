@@ -23,6 +23,7 @@ _OWN: dict[str, dict[str, tuple[Any, ...]]] = {
     "rpkl": {"spread_level": (1, 2, 3)},
     "onjkl": {"rho": tuple(4.0**k for k in range(-5, 6))},
     "kta": {"eta": _POWERS},
+    "pooled": {},
 }
 
 

@@ -1,0 +1,56 @@
+"""The pooled SVM is scikit-learn's on the averaged kernel, whatever the tasks."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC, SVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kernelhood as kh
+from kernelhood.kernels import Gaussian, KernelBank, Linear, Normalized
+from tests.references import make_samples
+
+BANK = KernelBank([Normalized(Linear()), Gaussian(1.0), Gaussian(2.0)])
+
+
+def test_a_pooled_classifier_is_svc_on_all_samples():
+    samples = make_samples("classification")
+    K = BANK(samples.X).mean(axis=0)
+    model = kh.PooledClassifier(kernels=BANK, C=2.0, tol=1e-9)
+    model.fit(samples.X, samples.y, task=samples.task)
+    reference = SVC(C=2.0, kernel="precomputed", tol=1e-9).fit(K, samples.y)
+    np.testing.assert_allclose(
+        model.decision_function(samples.X, task=samples.task),
+        reference.decision_function(K),
+        atol=1e-4,
+    )
+    unseen = model.predict(samples.X, task=["new"] * len(samples.y))
+    np.testing.assert_array_equal(unseen, reference.predict(K))
+    assert model.weights_table().columns.tolist() == ["average"]
+
+
+def test_a_pooled_regressor_is_svr_on_all_samples():
+    samples = make_samples("regression")
+    K = BANK(samples.X).mean(axis=0)
+    model = kh.PooledRegressor(kernels=BANK, C=2.0, tol=1e-9)
+    model.fit(samples.X, samples.y, task=samples.task)
+    reference = SVR(C=2.0, kernel="precomputed", tol=1e-9).fit(K, samples.y)
+    np.testing.assert_allclose(model.predict(samples.X), reference.predict(K), atol=1e-4)
+
+
+def test_it_searches_like_the_others():
+    samples = make_samples("regression", sizes=(30, 24))
+    search = kh.KernelSearchCV(kh.PooledRegressor(kernels=BANK), {"C": [0.1, 1.0, 10.0]}, cv=2)
+    search.fit(samples.X, samples.y, task=samples.task)
+    assert search.n_models_ == 3
+    assert search.predict(samples.X, task=samples.task).shape == samples.y.shape
+
+
+def test_two_columns_of_targets_are_refused():
+    samples = make_samples("regression")
+    with pytest.raises(ValueError, match=r"y must have one dimension.*\(45, 2\)"):
+        kh.PooledRegressor().fit(samples.X, np.column_stack([samples.y, samples.y]))
+
+
+@parametrize_with_checks([kh.PooledClassifier(tol=1e-12), kh.PooledRegressor(tol=1e-12)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
