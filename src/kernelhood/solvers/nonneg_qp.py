@@ -9,12 +9,15 @@ from kernelhood._typing import Array, Flags
 
 _RIDGE = 1e-13
 _LEVEL = 1e-12
+_LARGE = 32  # from here on a call of LAPACK is worth it
 
 
 @compiled
 def _eliminate(A: Array, b: Array) -> Array:
-    """Solve a small system by elimination with pivots; both arguments are overwritten."""
+    """Solve a system by elimination with pivots; both arguments are overwritten."""
     n = b.shape[0]
+    if n > _LARGE:
+        return np.linalg.solve(A, b)
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
