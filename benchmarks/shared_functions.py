@@ -86,8 +86,14 @@ def main() -> None:
         rows = [in_own_process(size, storage) for size in sizes]
         head = ["N", "gap", "SVMs", "seconds", "peak MiB", "ratio to SVR"]
         table = [
-            [row["N"], f"{row['gap']:.1e}", row["svms"], f"{row['seconds']:.1f}"]
-            + [f"{row['peak']:.0f}", row["ratio"]]
+            [
+                row["N"],
+                f"{row['gap']:.1e}",
+                row["svms"],
+                f"{row['seconds']:.1f}",
+                f"{row['peak']:.0f}",
+                row["ratio"],
+            ]
             for row in rows
         ]
         print_table(f"Twenty tasks that share functions, storage {storage}", head, table)

@@ -131,3 +131,23 @@ def test_the_comparison_runs_as_printed(capsys):
     output = capsys.readouterr().out
     assert "chi2 11.507, F 2.489" in output
     assert "MT-ONMKL" in output
+
+
+def test_the_page_of_sharing_runs_as_printed():
+    names = run_blocks("docs/sharing.md")
+    assert names["shared"].dual_gap_ <= 1e-3
+
+
+def test_the_example_of_sharing_shows_the_gain(tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("sharing", ROOT / "examples" / "sharing.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.main(["--out", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    means = {
+        name: float(re.search(rf"{name} +([\d.]+)", text).group(1))
+        for name in ("own kernels", "shared functions", "pooled SVM")
+    }
+    assert means["shared functions"] > max(means["own kernels"], means["pooled SVM"])
+    assert (tmp_path / "sharing.png").read_bytes().startswith(b"\x89PNG")
+    assert f"wrote {tmp_path / 'sharing.png'}" in text
