@@ -29,7 +29,9 @@ class TaskProblem:
     sample_weight : ndarray of shape (n_samples,)
         How often each sample counts.
     start : Solution, optional
-        The solution of a similar problem on the same samples.
+        The solution of a model that differs in `_path_parameters` only.
+    carried : Solution, optional
+        That of the same model with another C, its dual vector brought into this box.
     only_scored : bool
         Whether nothing but the predictor is wanted, as in a search.
     """
@@ -40,7 +42,13 @@ class TaskProblem:
     terms: DualTerms
     sample_weight: Array
     start: Solution | None = None
+    carried: Solution | None = None
     only_scored: bool = False
+
+    @property
+    def starts(self) -> list[Solution]:
+        """All there is to start from."""
+        return [one for one in (self.start, self.carried) if one is not None]
 
 
 @dataclass(frozen=True)

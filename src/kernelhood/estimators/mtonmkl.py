@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from numbers import Real
 from typing import Any
 
@@ -20,6 +19,7 @@ from kernelhood.solvers.concave import solve_concave, solved_rewards
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
+from kernelhood.solvers.warm_start import closest_start
 
 
 class _NeighborhoodStep(BoundInspection):
@@ -59,7 +59,8 @@ class _NeighborhoodStep(BoundInspection):
         "formulation": [StrOptions(set(FORMULATIONS))],
     }
 
-    C: float
+    _path_parameters: tuple[str, ...] = ("eta", "beta")
+
     eta: float
     beta: float
     formulation: str
@@ -95,13 +96,18 @@ class _NeighborhoodStep(BoundInspection):
         return (params["C"], -params["beta"], params["eta"])
 
     def _certified_ahead(
-        self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        Ks: Array,
+        problem: TaskProblem,
+        G: Array,
+        d: Array,
     ) -> int:
         """Look ahead along the rewards of `normalized`, of which a grid holds very many."""
         if self.formulation != "normalized":
             return 0
-        same = takewhile(lambda params: params["C"] == self.C, models)
-        rewards = np.array([4.0 * params["beta"] for params in same])
+        rewards = np.array([4.0 * params["beta"] for params in models])
         return solved_rewards(found, G, d, rewards, self.tol)
 
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
@@ -113,7 +119,8 @@ class _NeighborhoodStep(BoundInspection):
                 Ks, problem.terms, penalty, G, -terms.f, start=problem.start, **limits
             )
         else:
-            found = solve_mkl(Ks, problem.terms, penalty, start=problem.start, **limits)
+            start = closest_start(problem.starts, penalty)
+            found = solve_mkl(Ks, problem.terms, penalty, start=start, **limits)
         if problem.only_scored:
             return TaskSolution(found)
         kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)

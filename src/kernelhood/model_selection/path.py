@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +16,7 @@ from kernelhood.estimators._problem import TaskProblem
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
+from kernelhood.solvers.warm_start import carried_start
 from kernelhood.tasks import TaskRows
 
 
@@ -111,19 +113,40 @@ def path_scores(
     walk = _Walk(clone(estimator), tasks, scorer)
     scores, gaps = np.empty((len(models), len(tasks))), np.empty(len(models))
     seconds, weights = np.empty(len(models)), []
-    number = 0
+    ends, number = _run_ends(models, estimator._path_parameters), 0
+    others: dict[Hashable, Solved] = {}
     while number < len(models):
         begun = time.perf_counter()
-        solved = walk.solve(models[number])
-        same = slice(number, number + 1 + walk.certified_ahead(models[number + 1 :]))
+        found = walk.solve(models[number], others.get(_apart_from_penalty(models[number])))
+        solved = found.solutions
+        ahead = walk.certified_ahead(models[number + 1 : ends[number]])
+        same = slice(number, number + 1 + ahead)
         scores[same] = walk.scores()
         gaps[same] = max(one.gap for one in solved)
-        count = len(range(*same.indices(len(models))))
+        count = 1 + ahead
         weights += [np.mean([one.weights for one in solved], axis=0)] * count
         seconds[same] = (time.perf_counter() - begun) / count
+        others.update((_apart_from_penalty(params), found) for params in models[same])
         number += count
     even = len({len(row) for row in weights}) == 1
     return PathResult(scores, np.array(weights) if even else None, gaps, seconds)
+
+
+class Solved(NamedTuple):
+    """The tasks with one model's loss, and the model's solutions."""
+
+    kernels: list[Any]
+    problems: list[TaskProblem]
+    solutions: list[Solution]
+
+
+def _apart_from_penalty(params: dict[str, Any]) -> Hashable:
+    """Return what models that differ in C only have in common."""
+    return tuple(
+        value if isinstance(value, Hashable) else id(value)
+        for name, value in params.items()
+        if name != "C"
+    )
 
 
 class _Walk:
@@ -135,12 +158,14 @@ class _Walk:
         self.model, self.tasks, self.scorer = model, tasks, scorer
         self.model._y_is_wide = False
         self.kernels: list[Any] = []
+        self.params: dict[str, Any] = {}
         self.loss: Any = None
+        self.problems: list[TaskProblem] = []
         self.solved: list[Solution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
 
-    def solve(self, params: dict[str, Any]) -> list[Solution]:
-        """Solve one model, from the one before it where kernels and loss are the same."""
+    def solve(self, params: dict[str, Any], related: Solved | None) -> Solved:
+        """Solve one model, from the one before it and the same one with another C."""
         model = self.model
         for name, value in params.items():
             setattr(model, name, value)
@@ -150,15 +175,32 @@ class _Walk:
             self.stacks = _Stacks(model, self.tasks)
         loss = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
         if loss != self.loss:
-            self.loss, self.solved = loss, [None] * len(self.tasks)
-            self.problems = _pose(model, self.tasks)
-        found = _solve(model, self.stacks, self.problems, self.solved)
+            self.loss, self.problems = loss, _pose(model, self.tasks)
+        if not _differ_in(self.params, params, model._path_parameters):
+            self.solved = [None] * len(self.tasks)
+        self.params = params
+        found = _solve(model, self.stacks, self._warm(related))
         self.changed = [
             before is None or after.v is not before.v
             for before, after in zip(self.solved, found, strict=True)
         ]
         self.solved = list(found)
-        return found
+        return Solved(self.kernels, self.problems, found)
+
+    def _warm(self, related: Solved | None) -> list[TaskProblem]:
+        """Return the problems with all there is to start them from."""
+        carried: list[Solution | None] = [None] * len(self.tasks)
+        if related is not None and related.kernels is self.kernels:
+            carried = [
+                carried_start(self.stacks(new.X), new.terms, solution, old.terms)
+                for new, solution, old in zip(
+                    self.problems, related.solutions, related.problems, strict=True
+                )
+            ]
+        return [
+            replace(problem, start=start, carried=other, only_scored=True)
+            for problem, start, other in zip(self.problems, self.solved, carried, strict=True)
+        ]
 
     def scores(self) -> list[float]:
         """Return the test score of every task; a solution that did not change keeps its own."""
@@ -173,10 +215,37 @@ class _Walk:
         return self.last_scores
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
-        """Return how many of the next models the present solution solves too."""
-        if len(self.tasks) > 1 or self.solved[0] is None:
+        """Return how many of the next models of a run the present solution solves too."""
+        if len(self.tasks) > 1 or self.solved[0] is None or not models:
             return 0
-        return self.model._certified_ahead(self.solved[0], *self.stacks.gram[0], models)
+        problem = self.problems[0]
+        return self.model._certified_ahead(
+            self.solved[0], models, self.stacks(problem.X), problem, *self.stacks.gram[0]
+        )
+
+
+def _run_ends(models: list[dict[str, Any]], names: tuple[str, ...]) -> list[int]:
+    """Return for every model where the run ends that differs from it in the named parameters only.
+
+    Without names, every run is one model.
+    """
+    ends, end = [0] * len(models), len(models)
+    for number in reversed(range(len(models))):
+        if number + 1 < end and not (
+            names and _differ_in(models[number], models[number + 1], names)
+        ):
+            end = number + 1
+        ends[number] = end
+    return ends
+
+
+def _differ_in(params: dict[str, Any], other: dict[str, Any], names: tuple[str, ...]) -> bool:
+    """Return whether two models are the same in all but the named parameters."""
+    return params.keys() == other.keys() and all(
+        value is other[name] or (isinstance(value, (int, float, str)) and value == other[name])
+        for name, value in params.items()
+        if name not in names
+    )
 
 
 def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:
@@ -188,18 +257,11 @@ def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProbl
 
 
 def _solve(
-    model: MultiTaskKernelModel,
-    stacks: _Stacks,
-    problems: list[TaskProblem],
-    starts: list[Solution | None],
+    model: MultiTaskKernelModel, stacks: _Stacks, problems: list[TaskProblem]
 ) -> list[Solution]:
-    warm = [
-        replace(problem, start=start, only_scored=True)
-        for problem, start in zip(problems, starts, strict=True)
-    ]
     if model._coupled:
-        return [one.solution for one in model._solve_tasks(stacks, warm)]  # type: ignore[arg-type]
+        return [one.solution for one in model._solve_tasks(stacks, problems)]  # type: ignore[arg-type]
     return [
         model._solve_task(stacks(problem.X), problem, *gram).solution
-        for problem, gram in zip(warm, stacks.gram, strict=True)
+        for problem, gram in zip(problems, stacks.gram, strict=True)
     ]
