@@ -103,7 +103,8 @@ class _AlignedStep(NeighborhoodInspection):
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if self.centered:
             weights = centered_alignment_weights(Ks, G, y, counts)
-            v = None if problem.carried is None else problem.carried.v
+            starts = problem.starts
+            v = starts[-1].v if starts else None
             found = solve_fixed(Ks, problem.terms, weights, v=v, **limits)
         else:
             eta, starts = float(self.eta), problem.starts

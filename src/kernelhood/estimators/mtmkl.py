@@ -54,7 +54,7 @@ class _SharedStep(MultiTaskKernelModel):
             return self._kernel_stack(bank, problem.X, problem.sample_weight)
 
         Ks = map_in_threads(evaluate, problems, self.n_jobs)
-        starts = [problem.carried for problem in problems if problem.carried is not None]
+        starts = [one for problem in problems for one in problem.starts]
         together, solutions = solve_over_set(
             Ks,
             [problem.terms for problem in problems],

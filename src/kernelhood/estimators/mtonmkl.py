@@ -19,7 +19,6 @@ from kernelhood.solvers.concave import solve_concave, solved_rewards
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
-from kernelhood.solvers.warm_start import closest_start
 
 
 class _NeighborhoodStep(BoundInspection):
@@ -90,9 +89,12 @@ class _NeighborhoodStep(BoundInspection):
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Let the price fall along the path; the reward of `normalized` has to rise instead."""
+        """Let the price fall along the path; the reward of `normalized` has to rise instead.
+
+        It rises against the SVM's value, too, where C falls.
+        """
         if params["formulation"] == "normalized":
-            return (params["C"], params["beta"])
+            return (-params["C"], params["beta"])
         return (params["C"], -params["beta"], params["eta"])
 
     def _certified_ahead(
@@ -115,11 +117,10 @@ class _NeighborhoodStep(BoundInspection):
         penalty = weight_penalty(terms, G, d, float(problem.sample_weight.sum()))
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if terms.fixed_trace:
-            found = solve_concave(
-                Ks, problem.terms, penalty, G, -terms.f, start=problem.start, **limits
-            )
+            limits.update(start=problem.start, carried=problem.carried)
+            found = solve_concave(Ks, problem.terms, penalty, G, -terms.f, **limits)
         else:
-            start = closest_start(problem.starts, penalty)
+            start = problem.start_for(penalty, self.tol)
             found = solve_mkl(Ks, problem.terms, penalty, start=start, **limits)
         if problem.only_scored:
             return TaskSolution(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,11 +114,14 @@ def path_scores(
     walk = _Walk(clone(estimator), tasks, scorer)
     scores, gaps = np.empty((len(models), len(tasks))), np.empty(len(models))
     seconds, weights = np.empty(len(models)), []
-    ends, number = _run_ends(models, estimator._path_parameters), 0
+    runs, kinds = _keys(models, estimator._path_parameters), _keys(models, ("C",))
+    ends, number = _run_ends(runs), 0
     others: dict[Hashable, Solved] = {}
     while number < len(models):
         begun = time.perf_counter()
-        found = walk.solve(models[number], others.get(_apart_from_penalty(models[number])))
+        if number > 0 and runs[number] != runs[number - 1]:
+            walk.forget()
+        found = walk.solve(models[number], others.get(kinds[number]))
         solved = found.solutions
         ahead = walk.certified_ahead(models[number + 1 : ends[number]])
         same = slice(number, number + 1 + ahead)
@@ -126,7 +130,7 @@ def path_scores(
         count = 1 + ahead
         weights += [np.mean([one.weights for one in solved], axis=0)] * count
         seconds[same] = (time.perf_counter() - begun) / count
-        others.update((_apart_from_penalty(params), found) for params in models[same])
+        others.update(dict.fromkeys(kinds[same], found))
         number += count
     even = len({len(row) for row in weights}) == 1
     return PathResult(scores, np.array(weights) if even else None, gaps, seconds)
@@ -140,13 +144,27 @@ class Solved(NamedTuple):
     solutions: list[Solution]
 
 
-def _apart_from_penalty(params: dict[str, Any]) -> Hashable:
-    """Return what models that differ in C only have in common."""
-    return tuple(
-        value if isinstance(value, Hashable) else id(value)
-        for name, value in params.items()
-        if name != "C"
-    )
+def _keys(models: list[dict[str, Any]], names: tuple[str, ...]) -> list[Hashable]:
+    """Return keys that are equal for models that differ in the named parameters only."""
+    others = [
+        name
+        for name, value in models[0].items()
+        if name not in names and not all(params[name] is value for params in models)
+    ]
+    return [tuple(_hashable(params[name]) for name in others) for params in models]
+
+
+def _hashable(value: Any) -> Hashable:
+    return value if isinstance(value, Hashable) else id(value)
+
+
+def _run_ends(runs: list[Hashable]) -> list[int]:
+    """Return for every place where the run of equal keys around it ends."""
+    ends = list(range(1, len(runs) + 1))
+    for place in reversed(range(len(runs) - 1)):
+        if runs[place] == runs[place + 1]:
+            ends[place] = ends[place + 1]
+    return ends
 
 
 class _Walk:
@@ -158,7 +176,6 @@ class _Walk:
         self.model, self.tasks, self.scorer = model, tasks, scorer
         self.model._y_is_wide = False
         self.kernels: list[Any] = []
-        self.params: dict[str, Any] = {}
         self.loss: Any = None
         self.problems: list[TaskProblem] = []
         self.solved: list[Solution | None] = [None] * len(tasks)
@@ -176,9 +193,6 @@ class _Walk:
         loss = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
         if loss != self.loss:
             self.loss, self.problems = loss, _pose(model, self.tasks)
-        if not _differ_in(self.params, params, model._path_parameters):
-            self.solved = [None] * len(self.tasks)
-        self.params = params
         found = _solve(model, self.stacks, self._warm(related))
         self.changed = [
             before is None or after.v is not before.v
@@ -187,19 +201,23 @@ class _Walk:
         self.solved = list(found)
         return Solved(self.kernels, self.problems, found)
 
+    def forget(self) -> None:
+        """Leave the run of models that start from each other."""
+        self.solved = [None] * len(self.tasks)
+
     def _warm(self, related: Solved | None) -> list[TaskProblem]:
         """Return the problems with all there is to start them from."""
-        carried: list[Solution | None] = [None] * len(self.tasks)
+        carries: list[Any] = [None] * len(self.tasks)
         if related is not None and related.kernels is self.kernels:
-            carried = [
-                carried_start(self.stacks(new.X), new.terms, solution, old.terms)
+            carries = [
+                partial(carried_start, self.stacks(new.X), new.terms, solution, old.terms)
                 for new, solution, old in zip(
                     self.problems, related.solutions, related.problems, strict=True
                 )
             ]
         return [
-            replace(problem, start=start, carried=other, only_scored=True)
-            for problem, start, other in zip(self.problems, self.solved, carried, strict=True)
+            replace(problem, start=start, carry=carry, only_scored=True)
+            for problem, start, carry in zip(self.problems, self.solved, carries, strict=True)
         ]
 
     def scores(self) -> list[float]:
@@ -222,30 +240,6 @@ class _Walk:
         return self.model._certified_ahead(
             self.solved[0], models, self.stacks(problem.X), problem, *self.stacks.gram[0]
         )
-
-
-def _run_ends(models: list[dict[str, Any]], names: tuple[str, ...]) -> list[int]:
-    """Return for every model where the run ends that differs from it in the named parameters only.
-
-    Without names, every run is one model.
-    """
-    ends, end = [0] * len(models), len(models)
-    for number in reversed(range(len(models))):
-        if number + 1 < end and not (
-            names and _differ_in(models[number], models[number + 1], names)
-        ):
-            end = number + 1
-        ends[number] = end
-    return ends
-
-
-def _differ_in(params: dict[str, Any], other: dict[str, Any], names: tuple[str, ...]) -> bool:
-    """Return whether two models are the same in all but the named parameters."""
-    return params.keys() == other.keys() and all(
-        value is other[name] or (isinstance(value, (int, float, str)) and value == other[name])
-        for name, value in params.items()
-        if name not in names
-    )
 
 
 def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:

@@ -51,8 +51,8 @@ def carried_start(
 def stretched(v: Array, before: DualTerms, ratio: float) -> Array:
     """Return a dual vector that is feasible in a box `ratio` times as wide.
 
-    Entries at a bound go to the new one. Free entries stay, but those that have to make up for
-    the sum; in a narrower box all entries shrink alike.
+    Entries at a bound go to the new one. Free entries stay where they can, but for those that
+    have to make up for the sum.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def stretched(v: Array, before: DualTerms, ratio: float) -> Array:
     ratio : float
         Positive.
     """
-    if ratio <= 1.0:
-        return ratio * v
+    if ratio < 1.0:
+        return _shrunk(v, before, ratio)
     nearly = 1.0 - _ROUNDING
     bounded = (v <= nearly * before.lower) | (v >= nearly * before.upper)
     rest = float(np.sum(v[~bounded]))
@@ -73,6 +73,19 @@ def stretched(v: Array, before: DualTerms, ratio: float) -> Array:
     found = np.where(bounded, ratio * v, v)
     # The entries of the rest's own sign sum to at least the rest: the factor is at most `ratio`.
     found[moved] *= 1.0 + (ratio - 1.0) * rest / total if total != 0.0 else 1.0
+    return found
+
+
+def _shrunk(v: Array, before: DualTerms, ratio: float) -> Array:
+    """Return a dual vector that is feasible in a narrower box."""
+    found = np.clip(v, ratio * before.lower, ratio * before.upper)
+    rest = float(np.sum(found))
+    surplus = found * rest > 0.0
+    free = surplus & (found == v)
+    if abs(float(np.sum(found[free]))) >= abs(rest):
+        surplus = free
+    total = float(np.sum(found[surplus]))
+    found[surplus] *= 1.0 - rest / total if total != 0.0 else 1.0
     return found
 
 
