@@ -3,11 +3,14 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.base import clone
-from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GridSearchCV
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
+from kernelhood.model_selection import stacks
+from kernelhood.solvers import mkl_loop, task_svm
+from kernelhood.solvers.svm_dual import solve_svm_dual
 from tests.references import make_samples
 
 GRIDS = {
@@ -47,6 +50,77 @@ def test_it_finds_what_grid_search_finds(method, kind):
     assert ours.best_score_ == pytest.approx(plain.best_score_, abs=1e-6)
     assert expected[repr(ours.best_params_)] == pytest.approx(plain.best_score_, abs=1e-6)
     np.testing.assert_allclose(ours.score(X, samples.y), ours.best_estimator_.score(X, samples.y))
+
+
+def count_svms(monkeypatch):
+    """Return a list that grows with every SVM that is solved."""
+    calls = []
+
+    def counted(*args, **options):
+        calls.append(1)
+        return solve_svm_dual(*args, **options)
+
+    for module in (mkl_loop, task_svm):
+        monkeypatch.setattr(module, "solve_svm_dual", counted)
+    return calls
+
+
+@pytest.mark.parametrize(("method", "kind"), CASES)
+def test_models_start_from_those_with_another_c(method, kind, monkeypatch):
+    samples = make_samples(kind)
+    own = {"onjkl": {"rho": [4.0, 16.0]}, "kta": {"eta": [1e-3, 1e-2]}}
+    grid = {"C": [2.0**k for k in range(-2, 7)], **own.get(method, {})}
+    if method == "mt-onmkl":
+        grid = {"C": grid["C"], "beta": [1.0], "eta": [7.5, 16.0], "formulation": ["printed"]}
+    estimator = METHODS[method][kind == "regression"]()
+    search = kh.KernelSearchCV(estimator, grid, cv=2, refit=False)
+    calls = count_svms(monkeypatch)
+    search.fit(samples.X, samples.y, task=samples.task)
+    n_warm = len(calls)
+    assert np.max(search.cv_results_["max_gap"]) <= estimator.tol
+    monkeypatch.setattr(path, "carried_start", lambda *args: None)
+    search.fit(samples.X, samples.y, task=samples.task)
+    assert n_warm < len(calls) - n_warm
+
+
+def test_every_stack_of_kernels_is_evaluated_once(labelled, monkeypatch):
+    evaluated = []
+    whole = stacks.TaskStacks.__init__
+    monkeypatch.setattr(
+        stacks.TaskStacks, "__init__", lambda *args: (evaluated.append(1), whole(*args))[1]
+    )
+    grid = {"C": [0.5, 1.0, 2.0], "spread_level": [1, 2, 3]}
+    search = kh.KernelSearchCV(kh.RPKLClassifier(), grid, cv=0.5, refit=False)
+    search.fit(labelled.X, labelled.y, task=labelled.task)
+    assert len(evaluated) == 3 * len(set(labelled.task.tolist()))
+
+
+def test_a_certificate_is_not_carried_to_another_loss(measured):
+    grid = {"epsilon": [0.01, 1.5], "eta": [2.0**30, 2.0**31], "C": [1.0, 8.0]}
+    X, codes = with_task_column(measured)
+    cv = list(kh.TaskStratifiedKFold(2).split(X, measured.y, task=codes))
+    estimator = kh.KTARegressor(task_column=-1, tol=1e-8)
+    plain = GridSearchCV(estimator, grid, cv=cv, refit=False).fit(X, measured.y)
+    ours = kh.KernelSearchCV(estimator, grid, cv=cv, refit=False).fit(X, measured.y)
+    assert ours.cv_results_["params"] == plain.cv_results_["params"]
+    np.testing.assert_allclose(
+        ours.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "scoring"),
+    [(kh.AVMTMKLClassifier(), "accuracy"), (kh.AVMTMKLRegressor(), "neg_mean_squared_error")],
+)
+def test_scores_by_name_are_those_of_the_scorer(estimator, scoring, labelled):
+    args = (labelled.X, labelled.y)
+    found = [
+        kh.KernelSearchCV(estimator, {"C": [0.1, 4.0]}, cv=2, scoring=one, refit=False)
+        .fit(*args, task=labelled.task)
+        .cv_results_["mean_test_score"]
+        for one in (scoring, get_scorer(scoring))
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
 def test_equal_models_are_solved_once_and_reported_for_each_point(labelled):

@@ -3,8 +3,10 @@ import pytest
 from scipy.optimize import minimize
 
 from kernelhood.solvers.concave import solve_concave
+from kernelhood.solvers.fixed import start_at
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.penalty import Penalty
+from kernelhood.solvers.warm_start import carried_start
 from tests.solvers.problems import LOSSES, dual_terms, points, stack
 
 
@@ -37,6 +39,35 @@ def test_the_objective_falls_at_every_step():
     found = solve_concave(Ks, terms, fixed_trace(Ks), gram(Ks), 0.02, tol=1e-6)
     assert np.all(np.diff(found.trace[:, 0]) <= 1e-6 * np.abs(found.trace[:-1, 0]))
     assert found.n_iter > len(found.trace)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_solution_with_a_larger_c_spares_the_path_from_zero(loss):
+    X, sign = points(60)
+    Ks = stack(X)
+    before, after = (dual_terms(loss, X, sign, C) for C in (64.0, 32.0))
+    penalty, G = fixed_trace(Ks), gram(Ks)
+    larger = solve_concave(Ks, before, penalty, G, 0.01)
+    carried = carried_start(Ks, after, larger, before)
+    cold = solve_concave(Ks, after, penalty, G, 0.01)
+    warm = solve_concave(Ks, after, penalty, G, 0.01, carried=carried)
+    assert warm.gap <= 1e-3
+    assert warm.n_iter < 0.5 * cold.n_iter
+    assert warm.objective <= cold.objective + 2e-3 * max(abs(cold.objective), cold.svm_value)
+
+
+def test_a_carried_point_that_is_stationary_at_once_is_not_trusted():
+    X, sign = points(50)
+    terms = dual_terms("hinge", X, sign, 2.0)
+    sides = np.random.default_rng(0).permutation(sign)
+    Ks = np.array([share * np.outer(s, s) for share, s in ((0.9, np.ones(50)), (0.6, sides))])
+    Ks[:, range(50), range(50)] = 1.0
+    penalty, G = fixed_trace(Ks), gram(Ks)
+    corner = start_at(Ks, terms, np.array([0.0, 1.0]))
+    stuck = solve_concave(Ks, terms, penalty, G, 1e3, start=corner)
+    found = solve_concave(Ks, terms, penalty, G, 1e3, carried=corner)
+    assert stuck.n_iter == 0
+    assert found.objective < stuck.objective
 
 
 def test_no_reward_is_plain_mkl_and_a_large_one_concentrates():

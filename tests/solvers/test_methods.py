@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from kernelhood.solvers.fixed import solve_fixed, start_at
+from kernelhood.solvers.mkl import recertified
 from kernelhood.solvers.neighborhood import frobenius_gram
 from kernelhood.solvers.noise_kernel import solve_neighborhood
 from kernelhood.solvers.penalty import Penalty, dual_bound
 from kernelhood.solvers.target_alignment import (
     centered_alignment_weights,
+    certified_etas,
     nearest_weights,
     solve_aligned,
     target_products,
@@ -68,9 +70,9 @@ def test_a_warm_start_reaches_the_same_neighborhood():
     cold = solve_neighborhood(full, terms, 2.0, tol=1e-9)
     for rho in (1e-3, 1.0, 1e4):
         other = solve_neighborhood(full, terms, rho, tol=1e-9)
-        warm = solve_neighborhood(full, terms, 2.0, start=other, tol=1e-9)
+        warm = solve_neighborhood(full, terms, 2.0, starts=[other], tol=1e-9)
         assert warm.objective == pytest.approx(cold.objective, rel=1e-8)
-        loose = solve_neighborhood(full, terms, 2.0, start=other, tol=1e-2)
+        loose = solve_neighborhood(full, terms, 2.0, starts=[other], tol=1e-2)
         assert loose.objective <= cold.objective * 1.02
 
 
@@ -92,8 +94,27 @@ def test_alignment_solves_the_whole_and_the_svm(loss, C, eta):
     svm = solve_fixed(Ks, terms, found.weights, tol=1e-9)
     assert found.gap <= 1e-6
     assert found.svm_value == pytest.approx(svm.objective, rel=2e-6)
-    again = solve_aligned(Ks, terms, G, products, eta, start=found, tol=1e-6)
+    again = solve_aligned(Ks, terms, G, products, eta, starts=[found], tol=1e-6)
     assert again.objective == pytest.approx(found.objective, rel=1e-5)
+
+
+@each_loss
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("first", [1e-6, 1e-3, 1.0])
+def test_certified_etas_are_those_that_certify_one_by_one(loss, C, first):
+    Ks, terms = problem(loss, C)
+    ones = np.ones(Ks.shape[1])
+    G, _ = frobenius_gram(Ks, ones)
+    products = target_products(Ks, terms.target, ones)
+    found = solve_aligned(Ks, terms, G, products, first)
+    etas = [first * 1.5**k for k in range(1, 60)]
+    count = certified_etas(found, G, products, etas, 1e-3)
+    one_by_one = [
+        recertified(found, Penalty(-eta * products, eta * G, 0.0 * products, 0.0), 1e-3)
+        for eta in etas
+    ]
+    assert all(one_by_one[:count])
+    assert count == len(etas) or one_by_one[count] is None
 
 
 def test_nearest_weights_satisfy_their_optimality_conditions():

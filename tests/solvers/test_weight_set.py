@@ -9,6 +9,7 @@ import pytest
 from kernelhood.solvers.lp_ball import LpBall, p_norm
 from kernelhood.solvers.shared_simplices import SharedSimplices
 from kernelhood.solvers.task_svm import TaskSvm
+from kernelhood.solvers.warm_start import carried_start
 from kernelhood.solvers.weight_set import solve_over_set
 from tests.solvers.problems import LOSSES, dual_terms, points, stack
 
@@ -53,6 +54,44 @@ def test_the_objective_never_rises(loss):
         assert np.all(np.diff(trace[:, 0]) <= 0.0)
     trace = solve_over_set(Ks[:1], terms[:1], LpBall(len(Ks[0]), 1.5), tol=1e-8)[1][0].trace
     assert np.all(np.diff(trace[:, 0]) <= 0.0)
+
+
+@each_loss
+@pytest.mark.parametrize("budget", [0.0, 0.4, 1.0])
+def test_a_solution_is_its_own_start(loss, budget):
+    Ks, terms = problem(loss, 10.0)
+    weight_set = SharedSimplices(2, len(Ks[0]), budget)
+    _, found = solve_over_set(Ks, terms, weight_set, tol=1e-6)
+    x, again = solve_over_set(Ks, terms, weight_set, starts=found, tol=2e-6)
+    assert len(again[0].trace) == 1
+    np.testing.assert_allclose(again[1].v, found[1].v)
+    np.testing.assert_allclose(weight_set.weights(x), [one.weights for one in found], atol=1e-12)
+    np.testing.assert_allclose(x.sum(axis=1), [budget, 1.0 - budget, 1.0 - budget])
+
+
+@each_loss
+@pytest.mark.parametrize(
+    "weight_set", [SharedSimplices(1, 10, 0.3), LpBall(10, 1.5), LpBall(10, 4.0)]
+)
+def test_starts_from_another_box_reach_the_same_optimum(loss, weight_set):
+    (Ks, before), (_, after) = (problem(loss, C, sizes=(40,)) for C in (4.0, 8.0))
+    _, first = solve_over_set(Ks, before, weight_set, tol=1e-6)
+    carried = [carried_start(Ks[0], after[0], first[0], before[0])]
+    _, cold = solve_over_set(Ks, after, weight_set, tol=1e-6)
+    _, warm = solve_over_set(Ks, after, weight_set, starts=carried, tol=1e-6)
+    assert warm[0].gap <= 1e-6
+    assert warm[0].objective == pytest.approx(cold[0].objective, rel=2e-6)
+    assert warm[0].trace[0, 1] < 0.5 * cold[0].trace[0, 1]
+
+
+def test_weights_outside_a_set_become_some_inside():
+    weights = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    x = SharedSimplices(2, 3, 0.4).coordinates(weights)
+    assert x.min() >= 0.0
+    np.testing.assert_allclose(x.sum(axis=1), [0.4, 0.6, 0.6])
+    on_sphere = LpBall(3, 2.0).coordinates(weights[:1])
+    assert on_sphere.min() > 0.0
+    assert p_norm(on_sphere[0], 2.0) == pytest.approx(1.0)
 
 
 def test_max_iter_ends_the_loop():

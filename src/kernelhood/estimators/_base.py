@@ -97,6 +97,7 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
     }
 
     _stack_parameters: tuple[str, ...] = ("kernels",)
+    _path_parameters: tuple[str, ...] = ()
 
     kernels: Any
     C: float
@@ -142,9 +143,19 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
         return (params["C"],)
 
     def _certified_ahead(
-        self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        Ks: Array,
+        problem: TaskProblem,
+        G: Array,
+        d: Array,
     ) -> int:
-        """Return how many of the next models on a path this solution solves as well."""
+        """Return how many of the next models on a path this solution solves as well.
+
+        They differ in `_path_parameters` only; Ks, problem, G and d are those that `_solve_task`
+        found the solution with.
+        """
         return 0
 
     def _check_settings(self) -> None:

@@ -18,6 +18,8 @@ from kernelhood.solvers.noise_kernel import solve_neighborhood
 class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
     """Stack the identity behind the kernels, and read the matrix off the dual vector."""
 
+    _path_parameters = ("rho",)
+
     def _kernel_stack(self, bank: KernelBank, X: Any, sample_weight: Array) -> Array:
         n = len(sample_weight)
         stack = np.zeros((len(bank) + 1, n, n))
@@ -30,7 +32,7 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
     ) -> TaskSolution:
         """Minimise ``S(Khat) + (rho/2) |Khat - K_nu|^2``."""
         found = solve_neighborhood(
-            Ks, problem.terms, rho, start=problem.start, tol=self.tol, max_iter=self.max_iter
+            Ks, problem.terms, rho, starts=problem.starts, tol=self.tol, max_iter=self.max_iter
         )
         nu, G = found.weights[:-1], G[:-1, :-1]
         own = _own_alignment(nu, G, found.curvatures, 0.5 / rho)

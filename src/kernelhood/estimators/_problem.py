@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,10 @@ import numpy as np
 from kernelhood._typing import Array, Indices
 from kernelhood.estimators._inspection import Neighborhood
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.mkl import recertified
 from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.solvers.penalty import Penalty
+from kernelhood.solvers.warm_start import closest_start
 
 
 class Encoded(NamedTuple):
@@ -54,9 +57,11 @@ class TaskProblem:
     sample_weight : ndarray of shape (n_samples,)
         How often each sample counts.
     start : Solution, optional
-        The solution of a similar problem on the same samples.
+        The solution of a model that differs in `_path_parameters` only.
     together : Solution, optional
         The same for all tasks as one, where they are solved jointly.
+    carry : callable, optional
+        Returns that of the same model with another C, brought into this box, or None.
     only_scored : bool
         Whether nothing but the predictor is wanted, as in a search.
     """
@@ -69,6 +74,7 @@ class TaskProblem:
     sample_weight: Array
     start: Solution | None = None
     together: Solution | None = None
+    carry: Callable[[], Solution | None] | None = None
     only_scored: bool = False
 
     @property
@@ -83,6 +89,22 @@ class TaskProblem:
             own = slice(*self.terms.starts[pair : pair + 2])
             coefficients[pair, self.sample[own]] = v[own]
         return coefficients
+
+    @property
+    def carried(self) -> Solution | None:
+        """The solution of the same model with another C, computed when it is asked for."""
+        return None if self.carry is None else self.carry()
+
+    @property
+    def starts(self) -> list[Solution]:
+        """All there is to start from."""
+        return [one for one in (self.start, self.carried) if one is not None]
+
+    def start_for(self, penalty: Penalty, tol: float) -> Solution | None:
+        """Return the closest start; the first one where it solves the problem already."""
+        if self.start is not None and recertified(self.start, penalty, tol) is not None:
+            return self.start
+        return closest_start(self.starts, penalty)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class FunctionSharing(MultiTaskKernelModel):
         "storage": [StrOptions({"float64", "float32"})],
     }
 
-    _stack_parameters = ("kernels", "sharing", "cache_size", "storage")
+    _stack_parameters = ("kernels", "sharing")
 
     sharing: str
     specific_cost: float

@@ -24,8 +24,10 @@ class _AveragedStep:
 
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         weights = np.full(len(Ks), 1.0 / len(Ks))
+        starts = problem.starts
+        v = starts[-1].v if starts else None
         return TaskSolution(
-            solve_fixed(Ks, problem.terms, weights, tol=self.tol, max_iter=self.max_iter)
+            solve_fixed(Ks, problem.terms, weights, v=v, tol=self.tol, max_iter=self.max_iter)
         )
 
 

@@ -46,17 +46,19 @@ class _IndependentStep:
     max_iter: int
 
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        return TaskSolution(self._solve(Ks, problem.terms))
+        return TaskSolution(self._solve(Ks, problem.terms, problem.carried))
 
-    def _solve(self, Ks: Array, terms: DualTerms) -> Solution:
+    def _solve(self, Ks: Array, terms: DualTerms, start: Solution | None) -> Solution:
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         ones = np.ones(len(Ks))
         if self.p == 1.0:
             simplex = Penalty(0.0 * ones, np.zeros((len(Ks), len(Ks))), ones, 1.0)
-            return solve_mkl(Ks, terms, simplex, **limits)
+            return solve_mkl(Ks, terms, simplex, start=start, **limits)
         if np.isinf(self.p) or len(Ks) == 1:
-            return solve_fixed(Ks, terms, ones, **limits)
-        return solve_over_set([Ks], [terms], LpBall(len(Ks), float(self.p)), **limits)[1][0]
+            v = None if start is None else start.v
+            return solve_fixed(Ks, terms, ones, v=v, **limits)
+        ball, starts = LpBall(len(Ks), float(self.p)), None if start is None else [start]
+        return solve_over_set([Ks], [terms], ball, starts=starts, **limits)[1][0]
 
 
 @documented

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -15,9 +15,11 @@ from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspecti
 from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.solvers.fixed import solve_fixed
+from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.target_alignment import (
     centered_alignment_weights,
+    certified_etas,
     solve_aligned,
     target_products,
 )
@@ -63,6 +65,8 @@ class _AlignedStep(NeighborhoodInspection):
         "centered": ["boolean"],
     }
 
+    _path_parameters: tuple[str, ...] = ("eta",)
+
     eta: float
     centered: bool
     tol: float
@@ -73,16 +77,38 @@ class _AlignedStep(NeighborhoodInspection):
         same: dict[str, Any] = super()._canonical(params)  # type: ignore[misc]
         return {**same, "eta": 1.0} if params["centered"] else same
 
+    @classmethod
+    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Let eta rise along the path: from some eta on all models are nearly the same."""
+        return (params["C"], params["eta"])
+
+    def _certified_ahead(
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        Ks: Array,
+        problem: TaskProblem,
+        G: Array,
+        d: Array,
+    ) -> int:
+        if self.centered:
+            return 0
+        etas = [float(params["eta"]) for params in models]
+        products = target_products(Ks, problem.terms.target, problem.sample_weight)
+        return certified_etas(found, G, products, etas, self.tol)
+
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         y, counts = problem.terms.target, problem.sample_weight
         products, size = target_products(Ks, y, counts), float(counts @ y**2)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if self.centered:
             weights = centered_alignment_weights(Ks, G, y, counts)
-            found = solve_fixed(Ks, problem.terms, weights, **limits)
+            starts = problem.starts
+            v = starts[-1].v if starts else None
+            found = solve_fixed(Ks, problem.terms, weights, v=v, **limits)
         else:
-            eta, start = float(self.eta), problem.start
-            found = solve_aligned(Ks, problem.terms, G, products, eta, start=start, **limits)
+            eta, starts = float(self.eta), problem.starts
+            found = solve_aligned(Ks, problem.terms, G, products, eta, starts=starts, **limits)
             found = found._replace(objective=found.objective + 0.5 * self.eta * size**2)
         theta = found.weights
         own = cosine(float(theta @ products), float(theta @ G @ theta), size**2)

@@ -57,10 +57,12 @@ class _SharedStep(MultiTaskKernelModel):
             return self._kernel_stack(bank, problem.X, problem.sample_weight)
 
         Ks = map_in_threads(evaluate, problems, self.n_jobs)
+        starts = [one for problem in problems for one in problem.starts]
         together, solutions = solve_over_set(
             Ks,
             [problem.terms for problem in problems],
             SharedSimplices(len(problems), len(Ks[0]), float(self.sharing_budget)),
+            starts=starts if len(starts) == len(problems) else None,
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,

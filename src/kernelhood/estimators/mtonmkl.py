@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from numbers import Real
 from typing import Any
 
@@ -78,7 +77,8 @@ class _NeighborhoodStep(BoundInspection, FunctionSharing):
         "formulation": [StrOptions(set(FORMULATIONS))],
     }
 
-    C: float
+    _path_parameters: tuple[str, ...] = ("eta", "beta", "specific_cost")
+
     eta: float
     beta: float
     formulation: str
@@ -110,28 +110,40 @@ class _NeighborhoodStep(BoundInspection, FunctionSharing):
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Let the price fall along the path; the reward of `normalized` has to rise instead."""
+        """Let the price fall along the path; the reward of `normalized` has to rise instead.
+
+        It rises against the SVM's value, too, where C falls.
+        """
         cost = params["specific_cost"]
         if params["formulation"] == "normalized":
-            return (cost, params["C"], params["beta"])
+            return (np.isinf(cost), cost, -params["C"], params["beta"])
         # An infinite cost leaves out weights, which makes another path.
         return (np.isinf(cost), params["C"], -params["beta"], params["eta"], cost)
 
     def _certified_ahead(
-        self, found: Solution, G: Array, d: Array, models: Sequence[Mapping[str, Any]]
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        Ks: Array,
+        problem: TaskProblem,
+        G: Array,
+        d: Array,
     ) -> int:
         """Look ahead along the rewards of `normalized`, of which a grid holds very many."""
         if self.formulation != "normalized":
             return 0
-        same = takewhile(lambda params: params["C"] == self.C, models)
-        rewards = np.array([4.0 * params["beta"] for params in same])
+        rewards = np.array([4.0 * params["beta"] for params in models])
         return solved_rewards(found, G, d, rewards, self.tol)
 
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         terms = coefficients(self.formulation, self.eta, self.beta)
         penalty = weight_penalty(terms, G, d, float(problem.sample_weight.sum()))
-        kernels = one_task_kernels(Ks, problem)
-        found = self._minimise(kernels, problem.terms, penalty, G, terms, problem.start)
+        kernels, carried = one_task_kernels(Ks, problem), None
+        if terms.fixed_trace:
+            start, carried = problem.start, problem.carried
+        else:
+            start = problem.start_for(penalty, self.tol)
+        found = self._minimise(kernels, problem.terms, penalty, G, terms, start, carried)
         if problem.only_scored:
             return TaskSolution(found)
         kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)
@@ -145,11 +157,12 @@ class _NeighborhoodStep(BoundInspection, FunctionSharing):
         G: Array,
         terms: Coefficients,
         start: Solution | None,
+        carried: Solution | None = None,
     ) -> Solution:
         """Solve problem (P) of the formulation."""
         limits: dict[str, Any] = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
         if terms.fixed_trace:
-            return solve_concave(kernels, loss, penalty, G, -terms.f, **limits)
+            return solve_concave(kernels, loss, penalty, G, -terms.f, carried=carried, **limits)
         return solve_mkl(kernels, loss, penalty, **limits)
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:

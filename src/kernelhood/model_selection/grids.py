@@ -21,7 +21,7 @@ _OWN: dict[str, dict[str, tuple[Any, ...]]] = {
     "avmtmkl": {},
     "mt-mkl": {},
     "rpkl": {"spread_level": (1, 2, 3)},
-    "onjkl": {"rho": tuple(4.0**k for k in range(-5, 6))},
+    "onjkl": {"rho": tuple(2.0**k for k in range(-10, 11, 4))},
     "kta": {"eta": _POWERS},
     "pooled": {},
 }
@@ -31,7 +31,8 @@ def paper_grid(method: str = "mt-onmkl") -> dict[str, list[Any]]:
     """Return the grid of the paper's experiments.
 
     C runs over 2^-13 ... 2^13 for every method; eta and beta over 2^0 ... 2^40; RPKL's spread
-    level over 1, 2, 3. The paper gives no grid for ONJKL's rho: 4^-5 ... 4^5 is used.
+    level over 1, 2, 3. The paper gives no grid for ONJKL's rho: 2^-10, 2^-6 ...
+    2^10 are used.
 
     Parameters
     ----------
@@ -108,7 +109,12 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
     if not found:
         raise ValueError(f"param_grid has no point that can be solved: {reasons[0]}")
     models = sorted(
-        found.values(), key=lambda params: (_settings(params), estimator._path_order(params))
+        found.values(),
+        key=lambda params: (
+            _settings(params),
+            _kernel_settings(params, estimator),
+            estimator._path_order(params),
+        ),
     )
     place = {_key(params): number for number, params in enumerate(models)}
     model_of = np.array([-1 if key is None else place[key] for key in keys], dtype=np.intp)
@@ -143,6 +149,12 @@ def _is_number(value: Any) -> bool:
 def _settings(params: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what is no number: models that differ here are on paths of their own."""
     return tuple((name, str(value)) for name, value in params.items() if not _is_number(value))
+
+
+def _kernel_settings(params: Mapping[str, Any], estimator: Any) -> tuple[float, ...]:
+    """Return the numbers that shape kernels, so that each stack is evaluated once on a path."""
+    names = estimator._stack_parameters
+    return tuple(params[name] for name in names if _is_number(params[name]))
 
 
 def _strength(params: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import Array
 from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._sharing import FunctionSharing
 from kernelhood.model_selection.scoring import TaskScorer
+from kernelhood.model_selection.stacks import JointStacks, SplitTask, TaskStacks, make_stacks
 from kernelhood.solvers.mkl_loop import Solution
-from kernelhood.solvers.neighborhood import frobenius_gram
-from kernelhood.tasks import TaskRows
-
-
-@dataclass(frozen=True)
-class SplitTask:
-    """One task of one split.
-
-    Attributes
-    ----------
-    train : TaskRows
-        The task's training rows and targets.
-    X_train, X_test : ndarray or CSR matrix
-        Its points.
-    y_test : ndarray
-        Targets of the test points.
-    sample_weight : ndarray of shape (n_train,)
-        Weights of the training rows.
-    """
-
-    train: TaskRows
-    X_train: Any
-    X_test: Any
-    y_test: AnyArray
-    sample_weight: Array
+from kernelhood.solvers.warm_start import carried_start
 
 
 @dataclass(frozen=True)
@@ -64,64 +42,6 @@ class PathResult:
     seconds: Array
 
 
-class _Stacks:
-    """The kernel matrices of a split's tasks for one method; stands in for its bank."""
-
-    def __init__(self, model: MultiTaskKernelModel, tasks: list[SplitTask]) -> None:
-        bank = model._read_bank()
-        self.train = {
-            id(task.X_train): model._kernel_stack(bank, task.X_train, task.sample_weight)
-            for task in tasks
-        }
-        banks = [model._task_bank(bank, task.X_train, task.sample_weight) for task in tasks]
-        self.test = [own(task.X_test, task.X_train) for own, task in zip(banks, tasks, strict=True)]
-        self.gram = [
-            frobenius_gram(self.train[id(task.X_train)], task.sample_weight) for task in tasks
-        ]
-
-    def __call__(self, X: Any) -> Array:
-        return self.train[id(X)]
-
-    def solve(self, model: MultiTaskKernelModel, problems: list[TaskProblem]) -> list[TaskSolution]:
-        """Solve the tasks, together where the method couples them."""
-        if model._couples(model.get_params(deep=False)):
-            return model._solve_tasks(self, problems)  # type: ignore[arg-type]
-        return [
-            model._solve_task(self(problem.X), problem, *gram)
-            for problem, gram in zip(problems, self.gram, strict=True)
-        ]
-
-    def decide(self, number: int, problem: TaskProblem, found: TaskSolution) -> Array:
-        """Return the functions of a task at its test points, one in each column."""
-        solution, test = found.solution, self.test[number]
-        coefficients = problem.by_pair(solution.v).T
-        values = np.zeros((test.shape[1], 1)) + solution.intercepts
-        for m in np.flatnonzero(solution.weights):
-            values += solution.weights[m] * (test[m] @ coefficients)
-        return values
-
-
-class _JointStacks:
-    """The kernels between the samples of all tasks, where these share functions."""
-
-    def __init__(
-        self, model: FunctionSharing, tasks: list[SplitTask], problems: list[TaskProblem]
-    ) -> None:
-        self.kernels = model._join(model._read_bank(), problems)
-        self.X_test = [task.X_test for task in tasks]
-        n_sets = sum(X.shape[0] for X in self.X_test) / max(X.shape[0] for X in self.X_test)
-        self.test = [self.kernels.cross(X, n_sets) for X in self.X_test]
-
-    def solve(self, model: MultiTaskKernelModel, problems: list[TaskProblem]) -> list[TaskSolution]:
-        """Solve all tasks as one."""
-        return model._solve_tasks(self.kernels, problems)  # type: ignore[arg-type]
-
-    def decide(self, number: int, problem: TaskProblem, found: TaskSolution) -> Array:
-        """Return the functions of a task at its test points, one in each column."""
-        assert found.together is not None
-        return self.kernels.values(number, self.X_test[number], self.test[number], found.together)
-
-
 def path_scores(
     estimator: MultiTaskKernelModel,
     models: list[dict[str, Any]],
@@ -144,19 +64,62 @@ def path_scores(
     walk = _Walk(clone(estimator), tasks, scorer)
     scores, gaps = np.empty((len(models), len(tasks))), np.empty(len(models))
     seconds, weights = np.empty(len(models)), []
-    number = 0
+    runs, kinds = _keys(models, estimator._path_parameters), _keys(models, ("C",))
+    ends, number = _run_ends(runs), 0
+    others: dict[Hashable, Solved] = {}
     while number < len(models):
         begun = time.perf_counter()
-        solved = walk.solve(models[number])
-        same = slice(number, number + 1 + walk.certified_ahead(models[number + 1 :]))
+        if number > 0 and runs[number] != runs[number - 1]:
+            walk.forget()
+        found = walk.solve(models[number], others.get(kinds[number]))
+        solved = found.solutions
+        ahead = walk.certified_ahead(models[number + 1 : ends[number]])
+        same = slice(number, number + 1 + ahead)
         scores[same] = walk.scores()
         gaps[same] = max(one.gap for one in solved)
-        count = len(range(*same.indices(len(models))))
+        count = 1 + ahead
         weights += [np.mean([one.weights for one in solved], axis=0)] * count
         seconds[same] = (time.perf_counter() - begun) / count
+        others.update(dict.fromkeys(kinds[same], found))
         number += count
     even = len({len(row) for row in weights}) == 1
     return PathResult(scores, np.array(weights) if even else None, gaps, seconds)
+
+
+class Solved(NamedTuple):
+    """The tasks with one model's loss, and the model's solutions."""
+
+    kernels: list[Any]
+    problems: list[TaskProblem]
+    found: list[TaskSolution]
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """Every task's solution, or its part of the joint one."""
+        return [one.solution for one in self.found]
+
+
+def _keys(models: list[dict[str, Any]], names: tuple[str, ...]) -> list[Hashable]:
+    """Return keys that are equal for models that differ in the named parameters only."""
+    others = [
+        name
+        for name, value in models[0].items()
+        if name not in names and not all(params[name] is value for params in models)
+    ]
+    return [tuple(_hashable(params[name]) for name in others) for params in models]
+
+
+def _hashable(value: Any) -> Hashable:
+    return value if isinstance(value, Hashable) else id(value)
+
+
+def _run_ends(runs: list[Hashable]) -> list[int]:
+    """Return for every place where the run of equal keys around it ends."""
+    ends = list(range(1, len(runs) + 1))
+    for place in reversed(range(len(runs) - 1)):
+        if runs[place] == runs[place + 1]:
+            ends[place] = ends[place + 1]
+    return ends
 
 
 class _Walk:
@@ -169,12 +132,13 @@ class _Walk:
         self.model._y_is_wide = False
         self.kernels: list[Any] = []
         self.loss: Any = None
-        self.stacks: _Stacks | _JointStacks | None = None
+        self.stacks: TaskStacks | JointStacks | None = None
+        self.problems: list[TaskProblem] = []
         self.solved: list[TaskSolution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
 
-    def solve(self, params: dict[str, Any]) -> list[Solution]:
-        """Solve one model, from the one before it where kernels and loss are the same."""
+    def solve(self, params: dict[str, Any], related: Solved | None) -> Solved:
+        """Solve one model, from the one before it and the same one with another C."""
         model = self.model
         for name, value in params.items():
             setattr(model, name, value)
@@ -183,18 +147,44 @@ class _Walk:
             self.kernels, self.loss, self.stacks = kernels, None, None
         loss = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
         if loss != self.loss:
-            self.loss, self.solved = loss, [None] * len(self.tasks)
-            self.problems = _pose(model, self.tasks)
+            self.loss, self.problems = loss, _pose(model, self.tasks)
         if self.stacks is None:
-            self.stacks = _stacks(model, self.tasks, self.problems)
-        warm = [
-            _warm(problem, before)
-            for problem, before in zip(self.problems, self.solved, strict=True)
-        ]
-        found = self.stacks.solve(model, warm)
+            self.stacks = make_stacks(model, self.tasks, self.problems)
+        found = self.stacks.solve(model, self._warm(related))
         self.changed = any(map(_changed, self.solved, found))
         self.solved = list(found)
-        return [one.solution for one in found]
+        return Solved(self.kernels, self.problems, found)
+
+    def forget(self) -> None:
+        """Leave the run of models that start from each other."""
+        self.solved = [None] * len(self.tasks)
+
+    def _warm(self, related: Solved | None) -> list[TaskProblem]:
+        """Return the problems with all there is to start them from."""
+        carries: list[Any] = [None] * len(self.tasks)
+        if related is not None and related.kernels is self.kernels:
+            carries = [
+                self._carry(new, old, one)
+                for new, old, one in zip(
+                    self.problems, related.problems, related.found, strict=True
+                )
+            ]
+        return [
+            replace(
+                problem,
+                start=None if before is None else before.solution,
+                together=None if before is None else before.together,
+                carry=carry,
+                only_scored=True,
+            )
+            for problem, before, carry in zip(self.problems, self.solved, carries, strict=True)
+        ]
+
+    def _carry(self, new: TaskProblem, old: TaskProblem, one: TaskSolution) -> Any:
+        """Return a function that brings a solution into another box, for one SVM of one task."""
+        if not isinstance(self.stacks, TaskStacks) or new.n_pairs > 1:
+            return None
+        return partial(carried_start, self.stacks(new.X), new.terms, one.solution, old.terms)
 
     def scores(self) -> list[float]:
         """Return the test score of every task; a solution that did not change keeps its own."""
@@ -211,26 +201,14 @@ class _Walk:
         return self.scorer(self.model, number, values, task.X_test, task.y_test)
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
-        """Return how many of the next models the present solution solves too."""
-        one = self.solved[0]
-        if len(self.tasks) > 1 or one is None or not isinstance(self.stacks, _Stacks):
+        """Return how many of the next models of a run the present solution solves too."""
+        one, stacks = self.solved[0], self.stacks
+        if len(self.tasks) > 1 or one is None or not models or not isinstance(stacks, TaskStacks):
             return 0
-        return self.model._certified_ahead(one.solution, *self.stacks.gram[0], models)
-
-
-def _stacks(
-    model: MultiTaskKernelModel, tasks: list[SplitTask], problems: list[TaskProblem]
-) -> _Stacks | _JointStacks:
-    if isinstance(model, FunctionSharing) and model.sharing == "functions":
-        return _JointStacks(model, tasks, problems)
-    return _Stacks(model, tasks)
-
-
-def _warm(problem: TaskProblem, before: TaskSolution | None) -> TaskProblem:
-    """Return the problem with a start, for a search that wants nothing but the predictor."""
-    if before is None:
-        return replace(problem, only_scored=True)
-    return replace(problem, start=before.solution, together=before.together, only_scored=True)
+        problem = self.problems[0]
+        return self.model._certified_ahead(
+            one.solution, models, stacks(problem.X), problem, *stacks.gram[0]
+        )
 
 
 def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:

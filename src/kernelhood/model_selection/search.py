@@ -15,9 +15,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.model_selection.grids import Models, distinct_models
-from kernelhood.model_selection.path import PathResult, SplitTask, path_scores
+from kernelhood.model_selection.path import PathResult, path_scores
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.splitters import as_splits
+from kernelhood.model_selection.stacks import SplitTask
 from kernelhood.parallel import map_in_processes
 from kernelhood.plotting import plot_search_path
 from kernelhood.tasks import TaskRows

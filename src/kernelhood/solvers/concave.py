@@ -18,11 +18,13 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.family import KernelFamily
-from kernelhood.solvers.mkl import solve_mkl
+from kernelhood.solvers.mkl import recertified, solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.penalty import Penalty
+from kernelhood.solvers.warm_start import closest_start
 
 _FIRST_SHARE = 0.05
+_ALMOST_ALL = 0.99
 
 
 def solve_concave(
@@ -33,6 +35,7 @@ def solve_concave(
     reward: float,
     *,
     start: Solution | None = None,
+    carried: Solution | None = None,
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
@@ -53,6 +56,11 @@ def solve_concave(
     start : Solution, optional
         The solution of the same problem with a smaller w, to follow from there; by default the
         path starts at w = 0.
+    carried : Solution, optional
+        The solution of the same problem with a larger C, as a start for this one: where C falls,
+        the reward rises against the SVM's value. Not followed where a single kernel is left and
+        stationary at once, and there is no other start: a reward that decides alone has many such
+        points, of which the path from w = 0 finds a good one with few SVMs.
     tol : float
         Relative gap of the tangent problem that a stationary point has to solve.
     max_iter : int
@@ -66,6 +74,11 @@ def solve_concave(
     """
     limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
     n_solved, levels = 0, np.array([reward])
+    last = penalty._replace(quadratic=-reward * G)
+    if start is not None:
+        start = closest_start([one for one in (start, carried) if one is not None], last)
+    elif carried is not None and not _stuck(carried, last, tol):
+        start = carried
     if start is None:
         start = solve_mkl(kernels, terms, penalty, **limits)
         n_solved, levels = start.n_iter, _levels(start, G, reward)
@@ -100,6 +113,12 @@ def solved_rewards(found: Solution, G: Array, row: Array, rewards: Array, tol: f
     gaps = (objective - dual) / np.maximum(np.abs(objective), max(found.svm_value, 1e-12))
     solved = gaps <= tol
     return len(rewards) if solved.all() else int(np.argmin(solved))
+
+
+def _stuck(start: Solution, penalty: Penalty, tol: float) -> bool:
+    """Return whether a start is one kernel that nothing would ever leave."""
+    alone = float(start.weights.max()) >= _ALMOST_ALL * float(start.weights.sum())
+    return alone and recertified(start, penalty, tol) is not None
 
 
 def _levels(found: Solution, G: Array, reward: float) -> Array:

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.mkl_loop import Solution
-from kernelhood.solvers.task_svm import TaskSvm, trace_row
+from kernelhood.solvers.mkl_loop import Solution, relative_gap
+from kernelhood.solvers.task_svm import SvmPoint, TaskSvm, trace_row
 
 _FIRST_ACCURACY = 1e-3
 
@@ -32,7 +32,7 @@ def solve_fixed(
     weights : ndarray of shape (n_kernels,)
         Not negative.
     v : ndarray of shape (n_samples,), optional
-        A start.
+        A feasible start, returned as it is where its gap is small enough.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -45,13 +45,23 @@ def solve_fixed(
     """
     svm = TaskSvm.of(Ks, terms)
     point, accuracy = svm.at(weights, v), _FIRST_ACCURACY
-    trace: list[tuple[float, float]] = []
+    known = _row(point)
+    trace = [known] if known[1] <= tol else []
     while not trace or (trace[-1][1] > tol and len(trace) < max_iter):
         point = svm.solve(weights, point, accuracy)
-        dual = point.gain - float(point.curvatures @ weights)
-        trace.append(trace_row(point.value, dual))
+        trace.append(_row(point))
         accuracy = 0.5 * min(tol, accuracy)
     return svm.solution(point, np.array(trace))
+
+
+def _row(point: SvmPoint) -> tuple[float, float]:
+    return trace_row(point.value, point.gain - float(point.curvatures @ point.weights))
+
+
+def svm_gap(found: Solution) -> float:
+    """Return the relative duality gap of a solution's SVM, whatever its weights cost."""
+    dual = found.gain - float(found.curvatures @ found.weights)
+    return relative_gap(found.svm_value, found.svm_value, dual)
 
 
 def start_at(Ks: Array, terms: DualTerms, weights: Array, v: Array | None = None) -> Solution:

@@ -21,6 +21,7 @@ from kernelhood._typing import Array
 
 _SMALLEST = 1e-15
 _LONGEST = 5.0
+_REACHABLE = 1e-6
 
 
 class LpBall(NamedTuple):
@@ -40,6 +41,13 @@ class LpBall(NamedTuple):
     def start(self) -> Array:
         """Return equal weights of norm 1, as coordinates of shape (1, n_kernels)."""
         return np.full((1, self.n_kernels), self.n_kernels ** (-1.0 / self.p))
+
+    def coordinates(self, weights: Array) -> Array:
+        """Return weights of norm 1 in the direction of others, none of them out of reach.
+
+        The step works on logarithms, which never leave a weight of 0.
+        """
+        return self._scaled(np.maximum(weights[0], _REACHABLE * weights.max()))[None]
 
     def weights(self, x: Array) -> Array:
         """Return x, which are the weights."""

@@ -13,6 +13,8 @@ that share its v_i, so the identity becomes diag(1/w) and v'v becomes sum_i v_i^
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kernelhood._typing import Array
@@ -21,6 +23,7 @@ from kernelhood.solvers.fixed import start_at
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.penalty import Penalty
+from kernelhood.solvers.warm_start import closest_start
 
 
 def solve_neighborhood(
@@ -28,7 +31,7 @@ def solve_neighborhood(
     terms: DualTerms,
     rho: float,
     *,
-    start: Solution | None = None,
+    starts: Sequence[Solution] = (),
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
@@ -44,8 +47,9 @@ def solve_neighborhood(
         Box and linear term of the SVM dual.
     rho : float
         Weight of the squared distance, positive.
-    start : Solution, optional
-        The solution for another rho; tau follows from its dual vector.
+    starts : sequence of Solution
+        Solutions for another rho or box, of which the closest is taken; tau follows from the
+        dual vector.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -61,14 +65,16 @@ def solve_neighborhood(
     row[-1] = 0.0
     quadratic = np.zeros((n_kernels + 1, n_kernels + 1))
     quadratic[-1, -1] = rho
-    if start is None:
-        weights, v = row / n_kernels, None
-        weights[-1] = _guess(Ks[-1], terms, rho)
-    else:
-        tau, v = start.curvatures[-1] / rho, start.v
-        weights = np.append(start.weights[:n_kernels], tau)
-    first = start_at(Ks, terms, weights, v)
     penalty = Penalty(np.zeros_like(row), quadratic, row, 1.0)
+    firsts = [
+        start_at(Ks, terms, np.append(one.weights[:n_kernels], one.curvatures[-1] / rho), one.v)
+        for one in starts
+    ]
+    first = closest_start(firsts, penalty)
+    if first is None:
+        weights = row / n_kernels
+        weights[-1] = _guess(Ks[-1], terms, rho)
+        first = start_at(Ks, terms, weights)
     return solve_mkl(Ks, terms, penalty, start=first, tol=tol, max_iter=max_iter)
 
 

@@ -17,7 +17,7 @@ def _eliminate(A: Array, b: Array) -> Array:
     """Solve a system by elimination with pivots; both arguments are overwritten."""
     n = b.shape[0]
     if n > _LARGE:
-        return np.linalg.solve(A, b)
+        return np.asarray(np.linalg.solve(A, b), np.float64)
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):

@@ -46,6 +46,19 @@ class SharedSimplices(NamedTuple):
         """Return equal weights, as coordinates of shape (1 + n_tasks, n_kernels)."""
         return np.repeat(self._budgets[:, None] / self.n_kernels, self.n_kernels, axis=1)
 
+    def coordinates(self, weights: Array) -> Array:
+        """Return x with these weights, or with some near them where they are outside the set.
+
+        mu is the part that all tasks have in common, scaled to its budget.
+        """
+        common = weights.min(axis=0)
+        if common.sum() <= 0.0:
+            common = weights.mean(axis=0)
+        mu = self.shared * common / common.sum()
+        specific = np.maximum(weights - mu, 0.0)
+        specific[specific.sum(axis=1) <= 0.0] = mu
+        return self._cleaned(np.concatenate([mu[None], specific]))
+
     def weights(self, x: Array) -> Array:
         """Return ``mu + lambda_t``."""
         return x[0] + x[1:]

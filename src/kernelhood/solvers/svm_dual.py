@@ -12,7 +12,8 @@ from kernelhood.solvers.interior_point import solve_interior_point
 from kernelhood.solvers.smo import smo
 from kernelhood.solvers.svm_value import best_intercepts, svm_gap
 
-_PAIR_STEPS_PER_SAMPLE = 50
+_PAIR_STEPS_PER_SAMPLE = 20
+_STEPS_GROW_FROM = 20
 _FIRST_VIOLATION = 0.1
 _ROWS_AT_ONCE = 256
 
@@ -47,7 +48,7 @@ def solve_svm_dual(
         The solution and its product with K.
     """
     v, Kv = v.copy(), Kv.copy()
-    violation, budget = _FIRST_VIOLATION, _PAIR_STEPS_PER_SAMPLE * len(v)
+    violation, budget = _FIRST_VIOLATION, _most_steps(len(v))
     gap = np.inf
     while budget > 0:
         edges, n_steps, missing = smo(kernel, terms, v, Kv, violation, budget)
@@ -67,6 +68,14 @@ def solve_svm_dual(
     K_other = K @ other
     other_gap = svm_gap(other, K_other, best_intercepts(K_other, terms), terms)
     return (other, K_other) if other_gap < gap else (v, Kv)
+
+
+def _most_steps(n_samples: int) -> int:
+    """Return after how many pair steps an interior point is the better bargain.
+
+    A step costs n operations, a factorisation n^3: the more samples, the longer steps are worth it.
+    """
+    return n_samples * max(_PAIR_STEPS_PER_SAMPLE, n_samples // _STEPS_GROW_FROM)
 
 
 def _next_samples(

@@ -5,15 +5,19 @@ A sample of weight w counts as w equal samples: all sums over samples carry the 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.fixed import solve_fixed, start_at
-from kernelhood.solvers.mkl import solve_mkl
+from kernelhood.solvers.fixed import solve_fixed, start_at, svm_gap
+from kernelhood.solvers.mkl import recertified, solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.penalty import Penalty, penalty_value
+from kernelhood.solvers.warm_start import closest_start
 
 
 def target_products(Ks: Array, target: Array, sample_weight: Array) -> Array:
@@ -51,7 +55,7 @@ def solve_aligned(
     products: Array,
     eta: float,
     *,
-    start: Solution | None = None,
+    starts: Sequence[Solution] = (),
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
@@ -70,8 +74,9 @@ def solve_aligned(
         As in `nearest_weights`, which is the solution for a large eta.
     eta : float
         Weight of the distance, positive.
-    start : Solution, optional
-        The solution for another eta; by default the weights for an infinite one.
+    starts : sequence of Solution
+        Solutions for another eta or box, of which the closest is taken; by default the weights
+        for an infinite eta.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -83,10 +88,15 @@ def solve_aligned(
         The last row of its trace has the larger of the two gaps: that of the whole problem, and
         that of the SVM at the final weights.
     """
+    penalty = _distance(eta, G, products)
+    start = closest_start(starts, penalty)
     if start is None:
         start = start_at(Ks, terms, nearest_weights(G, products))
-    penalty = Penalty(-eta * products, eta * G, np.zeros_like(products), 0.0)
     found = solve_mkl(Ks, terms, penalty, start=start, tol=tol, max_iter=max_iter)
+    own_gap = svm_gap(found)
+    if own_gap <= tol:
+        row = [found.objective, max(found.gap, own_gap)]
+        return found._replace(trace=np.vstack([found.trace, row]))
     svm = solve_fixed(Ks, terms, found.weights, v=found.v, tol=tol, max_iter=max_iter)
     objective = min(found.objective, svm.objective + penalty_value(penalty, found.weights))
     return svm._replace(
@@ -94,6 +104,51 @@ def solve_aligned(
         n_iter=found.n_iter + svm.n_iter,
         trace=np.vstack([found.trace, [objective, max(found.gap, svm.gap)]]),
     )
+
+
+def certified_etas(
+    found: Solution, G: Array, products: Array, etas: Sequence[float], tol: float
+) -> int:
+    """Return for how many of the leading etas the solution solves the problem, without any SVM.
+
+    The duality gap of fixed weights is convex in eta, and the value it is measured against is
+    linear before and after the eta where the distance outweighs the SVM twice: on either side the
+    etas that the solution solves are an interval.
+
+    Parameters
+    ----------
+    found : Solution
+        For some eta.
+    G, products : ndarray
+        As in `nearest_weights`.
+    etas : sequence of float
+        Ascending.
+    tol : float
+        Relative gap to accept.
+    """
+
+    def missed(number: int) -> bool:
+        return recertified(found, _distance(etas[number], G, products), tol) is None
+
+    distance = penalty_value(_distance(1.0, G, products), found.weights)
+    turn = -2.0 * found.svm_value / distance if distance < 0.0 else np.inf
+    before = bisect_left(etas, turn)
+    count = _first_missed(missed, 0, before)
+    return count if count < before else _first_missed(missed, before, len(etas))
+
+
+def _first_missed(missed: Callable[[int], bool], begin: int, end: int) -> int:
+    """Return the first number of a range that is missed, where those that are not are a run."""
+    if begin == end or missed(begin):
+        return begin
+    if not missed(end - 1):
+        return end
+    return begin + bisect_left(range(begin, end), True, key=missed)
+
+
+def _distance(eta: float, G: Array, products: Array) -> Penalty:
+    """Return ``(eta/2) |K - yy'|_F^2`` without its constant."""
+    return Penalty(-eta * products, eta * G, np.zeros_like(products), 0.0)
 
 
 def centered_alignment_weights(Ks: Array, G: Array, target: Array, sample_weight: Array) -> Array:

@@ -14,7 +14,7 @@ W's own affair, and ends on the gap alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -37,6 +37,9 @@ class WeightSet(Protocol):
     def start(self) -> Array:
         """Return the x to start from."""
 
+    def coordinates(self, weights: Array) -> Array:
+        """Return an x of the set whose weights are these or near them."""
+
     def weights(self, x: Array) -> Array:
         """Return theta of shape (n_tasks, n_kernels)."""
 
@@ -57,6 +60,10 @@ class _Round(NamedTuple):
     points: list[SvmPoint]
     objective: float
     gain: float
+
+    @classmethod
+    def of(cls, x: Array, points: list[SvmPoint]) -> Self:
+        return cls(x, points, sum(one.value for one in points), sum(one.gain for one in points))
 
     @property
     def weights(self) -> Array:
@@ -80,8 +87,18 @@ class _Search(NamedTuple):
         points = map_in_threads(
             lambda job: job[0].solve(job[1], job[2], accuracy, ridge), jobs, self.n_jobs
         )
-        objective, gain = (sum(p.value for p in points), sum(p.gain for p in points))
-        return _Round(x, points, objective, gain)
+        return _Round.of(x, points)
+
+    def begin(self, starts: Sequence[Solution] | None) -> _Round:
+        """Return what is known before any SVM is solved."""
+        vs: list[Array | None] = [None] * len(self.svms)
+        if starts is None:
+            x = self.weight_set.start()
+        else:
+            x = self.weight_set.coordinates(np.array([start.weights for start in starts]))
+            vs = [start.v for start in starts]
+        jobs = zip(self.svms, self.weight_set.weights(x), vs, strict=True)
+        return _Round.of(x, [svm.at(theta, v) for svm, theta, v in jobs])
 
     def bound(self, found: _Round) -> float:
         """Return the lower bound that the dual vectors of a round give."""
@@ -115,6 +132,7 @@ def solve_over_set(
     terms: Sequence[DualTerms],
     weight_set: WeightSet,
     *,
+    starts: Sequence[Solution] | None = None,
     tol: float = 1e-3,
     max_iter: int = 100,
     n_jobs: int | None = None,
@@ -129,6 +147,9 @@ def solve_over_set(
         Their losses.
     weight_set : WeightSet
         Where the weights may be.
+    starts : sequence of Solution, optional
+        Every task's solution of a similar problem on the same samples, with a dual vector that
+        is feasible here; returned with its own certificate where it solves this problem too.
     tol : float
         Duality gap to reach, relative to the sum of the values.
     max_iter : int
@@ -146,12 +167,14 @@ def solve_over_set(
     svms = [TaskSvm.of(K, term) for K, term in zip(Ks, terms, strict=True)]
     search = _Search(svms, weight_set, n_jobs)
     inner, precision, damping = _FIRST_INNER, 1.0, _FIRST_DAMPING
-    x = weight_set.start()
-    starts = [svm.at(theta) for svm, theta in zip(svms, weight_set.weights(x), strict=True)]
-    here = search.round(x, starts, inner, _RIDGE * max(tol, 0.01))
-    best, trial, fraction = here, here, 1.0
+    here = search.begin(starts)
     dual = search.bound(here)
     trace = [trace_row(here.objective, dual)]
+    if trace[-1][1] > tol:
+        here = search.round(here.x, here.points, inner, _RIDGE * max(tol, 0.01))
+        dual = max(dual, search.bound(here))
+        trace = [trace_row(here.objective, dual)]
+    best, trial, fraction = here, here, 1.0
     while trace[-1][1] > tol and len(trace) < max_iter:
         loose = max(trace[-1][1], tol)
         inner = min(inner, 0.03 * max(trace[-1][1], 0.5 * tol) ** 1.5)
