@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
-from kernelhood.model_selection import stacks
+from kernelhood.model_selection import path, stacks
 from kernelhood.solvers import mkl_loop, task_svm
 from kernelhood.solvers.svm_dual import solve_svm_dual
 from tests.references import make_samples
