@@ -4,9 +4,11 @@ import pytest
 from kernelhood.solvers.neighborhood import (
     frobenius_gram,
     identity_projection,
+    joint_gram,
     neighborhood_weights,
     span_rank,
 )
+from tests.solvers.families import family_of, written_out
 from tests.solvers.problems import points, stack
 
 
@@ -52,3 +54,13 @@ def test_identical_and_zero_kernels_do_no_harm():
 def test_the_closed_form():
     theta, gamma = np.array([1.0, 2.0]), np.array([0.5, -1.0])
     np.testing.assert_allclose(neighborhood_weights(theta, gamma, 2.0, 0.1), [1.95, 4.1])
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_the_joint_gram_is_that_of_the_matrices_written_out(repeated):
+    family, _ = family_of("tasks", "both", repeated=repeated)
+    matrices, layout = written_out(family), family.layout
+    counts = np.zeros((3, family.Ks.shape[1]))
+    np.add.at(counts, (layout.task[layout.cell], layout.point), 1.0)
+    A = joint_gram(lambda rows: family.Ks[:, rows], 3, counts)
+    np.testing.assert_allclose(A, np.einsum("wij,uij->wu", matrices, matrices), atol=1e-9)

@@ -1,0 +1,20 @@
+import numpy as np
+from scipy import sparse
+
+from kernelhood import default_bank
+from kernelhood.kernels.blocks import PointKernels
+
+
+def test_blocks_are_parts_of_the_whole_stack():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    bank = default_bank()
+    whole, weights = bank(X), np.linspace(0.0, 1.0, 10)
+    for points in (X, sparse.csr_matrix(X)):
+        kernels = PointKernels(bank, points)
+        rows, columns = np.array([1, 4]), np.array([0, 4, 8])
+        assert (len(kernels), kernels.n_points) == (10, 9)
+        part = whole[:, rows][:, :, columns]
+        np.testing.assert_allclose(kernels.stack(rows, columns), part, atol=1e-12)
+        combined = np.tensordot(weights, part, axes=1)
+        np.testing.assert_allclose(kernels.combine(rows, columns, weights), combined, atol=1e-12)
+        np.testing.assert_allclose(kernels.diagonals, np.einsum("mii->mi", whole), atol=1e-12)
