@@ -8,7 +8,7 @@ test: export OMP_NUM_THREADS := 1
 export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
-COMPILED := tests/kernels $(addprefix tests/solvers/test_,smo.py combined.py family.py layout.py nonneg_qp.py svm_value.py weight_step.py)
+COMPILED := tests/kernels $(addprefix tests/solvers/test_,smo.py combined.py family.py layout.py interior_point.py nonneg_qp.py svm_value.py weight_step.py)
 
 .PHONY: demo test lint bench docs clean
 

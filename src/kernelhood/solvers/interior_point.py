@@ -8,11 +8,11 @@ epsilon-insensitive one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.svm_value import best_intercepts, svm_gap
@@ -21,8 +21,7 @@ _NEARLY_ALL = 0.99
 _DIVERGED = 100.0
 
 
-@dataclass(frozen=True)
-class _Sides:
+class _Sides(NamedTuple):
     """The open sides of the box: sample, sign, width and slope of each; the samples' groups."""
 
     sample: Indices
@@ -30,31 +29,9 @@ class _Sides:
     cap: Array
     slope: Array
     group: Indices
-    n_groups: int
-
-    @classmethod
-    def of(cls, terms: DualTerms) -> _Sides:
-        n = len(terms.target)
-        sample = np.concatenate([np.arange(n), np.arange(n)])
-        sign = np.repeat([1.0, -1.0], n)
-        cap = np.concatenate([terms.upper, -terms.lower])
-        slope = terms.epsilon - sign * terms.target[sample]
-        opened = cap > 0.0
-        sizes = np.diff(terms.starts)
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        return cls(sample[opened], sign[opened], cap[opened], slope[opened], group, len(sizes))
-
-    def add_up(self, values: Array) -> Array:
-        """Return the sum over each sample's sides."""
-        return np.bincount(self.sample, values, len(self.group)).astype(np.float64)
-
-    def group_sums(self, values: Array) -> Array:
-        """Return the sum over each group's samples."""
-        return np.bincount(self.group, values, self.n_groups).astype(np.float64)
 
 
-@dataclass(frozen=True)
-class _Point:
+class _Point(NamedTuple):
     """A point inside the box, or a direction.
 
     x and s are the distances from the two bounds, z and w their multipliers.
@@ -66,76 +43,160 @@ class _Point:
     w: Array
     intercepts: Array
 
-    def moved(self, step: _Point, length: float) -> _Point:
-        return _Point(
-            self.x + length * step.x,
-            self.s + length * step.s,
-            self.z + length * step.z,
-            self.w + length * step.w,
-            self.intercepts + length * step.intercepts,
-        )
 
-    def complementarity(self) -> float:
-        return float(self.x @ self.z + self.s @ self.w)
-
-    def longest(self, step: _Point) -> float:
-        """Return the largest length in (0, 1] that keeps every entry positive."""
-        pairs = ((self.x, step.x), (self.s, step.s), (self.z, step.z), (self.w, step.w))
-        worst = max(float(np.max(-change / value)) for value, change in pairs)
-        return min(1.0, _NEARLY_ALL / worst) if worst > 0.0 else 1.0
+def _sides_of(terms: DualTerms) -> _Sides:
+    n, sizes = len(terms.target), np.diff(terms.starts)
+    sample = np.concatenate([np.arange(n), np.arange(n)])
+    sign = np.repeat([1.0, -1.0], n)
+    cap = np.concatenate([terms.upper, -terms.lower])
+    slope = terms.epsilon - sign * terms.target[sample]
+    opened = cap > 0.0
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    return _Sides(sample[opened], sign[opened], cap[opened], slope[opened], group)
 
 
+@compiled
+def _add_up(places: Indices, values: Array, size: int) -> Array:
+    """Return the sum of the values at each place."""
+    total = np.zeros(size)
+    for k in range(values.shape[0]):
+        total[places[k]] += values[k]
+    return total
+
+
+@compiled
+def _moved(point: _Point, step: _Point, length: float) -> _Point:
+    return _Point(
+        point.x + length * step.x,
+        point.s + length * step.s,
+        point.z + length * step.z,
+        point.w + length * step.w,
+        point.intercepts + length * step.intercepts,
+    )
+
+
+@compiled
+def _longest(point: _Point, step: _Point) -> float:
+    """Return the largest length in (0, 1] that keeps every entry positive."""
+    worst = max(
+        max(np.max(-step.x / point.x), np.max(-step.s / point.s)),
+        max(np.max(-step.z / point.z), np.max(-step.w / point.w)),
+    )
+    return min(1.0, _NEARLY_ALL / worst) if worst > 0.0 else 1.0
+
+
+@compiled
+def _solve_rows(L: Array, B: Array) -> None:
+    """Replace every row b of B by the solution of ``LL'y = b``."""
+    n = L.shape[0]
+    for k in range(B.shape[0]):
+        b = B[k]
+        for i in range(n):
+            b[i] = (b[i] - np.dot(L[i, :i], b[:i])) / L[i, i]
+        for i in range(n - 1, -1, -1):
+            b[i] /= L[i, i]
+            for j in range(i):
+                b[j] -= L[i, j] * b[i]
+
+
+@compiled
 def _direction(
-    factor: tuple[Array, bool],
-    sides: _Sides,
-    point: _Point,
-    residual: Array,
-    rz: Array,
-    rw: Array,
+    L: Array, Z: Array, sides: _Sides, point: _Point, residual: Array, rz: Array, rw: Array
 ) -> _Point:
     """Solve the linearised optimality conditions.
 
     Parameters
     ----------
-    factor : tuple
+    L : ndarray of shape (n_samples, n_samples)
         Cholesky factor of ``K + diag(1 / weight)``, weight the sum over sides of 1 / bends.
+    Z : ndarray of shape (n_groups, n_samples)
+        Its solutions for the indicators of the groups.
     sides, point
         The box and where we are in it.
     residual, rz, rw : ndarray of shape (n_sides,)
         What is missing in stationarity, ``x z`` and ``s w``.
     """
+    n, n_groups = L.shape[0], Z.shape[0]
     bends = point.z / point.x + point.w / point.s
     pull = rz / point.x - rw / point.s - residual
-    total = sides.add_up(sides.sign * pull / bends)
-    weight = sides.add_up(1.0 / bends)
-    E = np.eye(sides.n_groups)[sides.group]
-    both = cho_solve(factor, np.column_stack([total / weight, E]), check_finite=False)
-    ZE = both[:, 1:]
-    excess = sides.group_sums(sides.add_up(sides.sign * point.x))
-    intercepts = np.linalg.solve(E.T @ ZE, E.T @ both[:, 0] + excess)
-    force = (total - both[:, 0] + ZE @ intercepts) / weight
+    total = _add_up(sides.sample, sides.sign * pull / bends, n)
+    weight = _add_up(sides.sample, 1.0 / bends, n)
+    one = np.empty((1, n))
+    one[0] = total / weight
+    _solve_rows(L, one)
+    sums = np.empty((n_groups, n_groups))
+    for g in range(n_groups):
+        sums[:, g] = _add_up(sides.group, Z[g], n_groups)
+    excess = _add_up(sides.group, _add_up(sides.sample, sides.sign * point.x, n), n_groups)
+    right = _add_up(sides.group, one[0], n_groups) + excess
+    intercepts = np.asarray(np.linalg.solve(sums, right), np.float64)
+    force = total - one[0]
+    for g in range(n_groups):
+        force += intercepts[g] * Z[g]
+    force /= weight
     dx = (pull - sides.sign * force[sides.sample]) / bends
-    return _Point(dx, -dx, (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s, intercepts)
+    dz, dw = (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s
+    return _Point(dx, -dx, dz, dw, intercepts)
 
 
+@compiled
 def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> _Point:
     """Return Mehrotra's step: a predictor, then a corrector from the same factorisation."""
+    n, n_groups = K.shape[0], point.intercepts.shape[0]
     force = K @ v + point.intercepts[sides.group]
     residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
+    weight = _add_up(sides.sample, 1.0 / (point.z / point.x + point.w / point.s), n)
     A = K.copy()
-    weight = sides.add_up(1.0 / (point.z / point.x + point.w / point.s))
-    A.flat[:: len(A) + 1] += jitter + 1.0 / weight
-    factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    for i in range(n):
+        A[i, i] += jitter + 1.0 / weight[i]
+    L = np.asarray(np.linalg.cholesky(A), np.float64)
+    Z = np.zeros((n_groups, n))
+    for i in range(n):
+        Z[sides.group[i], i] = 1.0
+    _solve_rows(L, Z)
     xz, sw = point.x * point.z, point.s * point.w
-    ahead = _direction(factor, sides, point, residual, -xz, -sw)
-    now = point.complementarity()
-    left = point.moved(ahead, point.longest(ahead)).complementarity() / now
+    ahead = _direction(L, Z, sides, point, residual, -xz, -sw)
+    now = np.sum(xz) + np.sum(sw)
+    there = _moved(point, ahead, _longest(point, ahead))
+    left = (np.dot(there.x, there.z) + np.dot(there.s, there.w)) / now
     centre = left**3 * now / (2 * len(sides.cap))
     rz, rw = centre - xz - ahead.x * ahead.z, centre - sw - ahead.s * ahead.w
-    return _direction(factor, sides, point, residual, rz, rw)
+    return _direction(L, Z, sides, point, residual, rz, rw)
 
 
-def _rounded(sides: _Sides, point: _Point, small: float) -> Array:
+@compiled
+def _gap(K: Array, terms: DualTerms, v: Array) -> float:
+    Kv = K @ v
+    return svm_gap(v, Kv, best_intercepts(Kv, terms), terms)
+
+
+@compiled
+def _follow(
+    K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float, max_iter: int
+) -> tuple[_Point, float]:
+    """Follow the central path; return the best feasible point on it and its gap."""
+    n, n_groups = K.shape[0], point.intercepts.shape[0]
+    jitter = 1e-15 * np.trace(K)
+    v = _add_up(sides.sample, sides.sign * point.x, n)
+    best, best_point = np.inf, point
+    for _ in range(max_iter):
+        try:
+            step = _newton_step(K, sides, point, v, jitter)
+        except Exception:  # compiled code knows no narrower one; rounding has ended the progress
+            break
+        point = _moved(point, step, _longest(point, step))
+        v = _add_up(sides.sample, sides.sign * point.x, n)
+        gap = _gap(K, terms, v)
+        off = np.max(np.abs(_add_up(sides.group, v, n_groups)))
+        if gap < best and off <= 1e-9 * np.sum(np.abs(v)):
+            best, best_point = gap, point
+        if best <= 0.5 * gap_tol or gap > _DIVERGED * best:
+            break
+    return best_point, best
+
+
+@compiled
+def _rounded(sides: _Sides, point: _Point, small: float, n_samples: int) -> Array:
     """Return the dual vector with entries closer than `small` to a bound put there.
 
     What is left over is spread so that the sum over every group is zero.
@@ -143,10 +204,13 @@ def _rounded(sides: _Sides, point: _Point, small: float) -> Array:
     full = (point.s < small) & (point.w > point.s)
     empty = (point.x < small) & (point.z > point.x) & ~full
     x = np.where(full, sides.cap, np.where(empty, 0.0, point.x))
-    v = sides.add_up(sides.sign * x)
-    room = sides.add_up(np.where(full | empty, 0.0, np.minimum(point.x, point.s)))
-    excess, total = sides.group_sums(v), np.maximum(sides.group_sums(room), 1e-300)
-    return v - np.clip(excess / total, -1.0, 1.0)[sides.group] * room
+    v = _add_up(sides.sample, sides.sign * x, n_samples)
+    inside = np.where(full | empty, 0.0, np.minimum(point.x, point.s))
+    room = _add_up(sides.sample, inside, n_samples)
+    n_groups = point.intercepts.shape[0]
+    excess, total = _add_up(sides.group, v, n_groups), _add_up(sides.group, room, n_groups)
+    share = np.maximum(-1.0, np.minimum(1.0, excess / np.maximum(total, 1e-300)))
+    return v - share[sides.group] * room
 
 
 def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float) -> Array:
@@ -154,15 +218,11 @@ def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: f
     largest = float(np.max(point.x))
     v = point.x
     for small in [10.0**-exponent for exponent in range(5, 13)] + [0.0]:
-        v = np.clip(_rounded(sides, point, largest * small), terms.lower, terms.upper)
+        v = _rounded(sides, point, largest * small, len(K))
+        v = np.clip(v, terms.lower, terms.upper)
         if _gap(K, terms, v) <= gap_tol:
             break
     return v
-
-
-def _gap(K: Array, terms: DualTerms, v: Array) -> float:
-    Kv = K @ v
-    return svm_gap(v, Kv, best_intercepts(Kv, terms), terms)
 
 
 def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: int = 60) -> Array:
@@ -184,23 +244,9 @@ def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: i
     v : ndarray of shape (n_samples,)
         Feasible dual vector, the best one found where rounding ends the progress first.
     """
-    sides = _Sides.of(terms)
-    trace = float(np.trace(K))
-    x = np.minimum(0.5 * sides.cap, len(K) / max(trace, 1e-300))
-    ones = np.ones_like(x)
-    point = _Point(x, sides.cap - x, ones, ones, np.zeros(sides.n_groups))
-    v = sides.add_up(sides.sign * x)
-    best, best_point = np.inf, point
-    for _ in range(max_iter):
-        try:
-            step = _newton_step(K, sides, point, v, 1e-15 * trace)
-        except np.linalg.LinAlgError:
-            break
-        point = point.moved(step, point.longest(step))
-        v = sides.add_up(sides.sign * point.x)
-        gap = _gap(K, terms, v)
-        if gap < best and np.all(np.abs(sides.group_sums(v)) <= 1e-9 * np.abs(v).sum()):
-            best, best_point = gap, point
-        if best <= 0.5 * gap_tol or gap > _DIVERGED * best:
-            break
-    return _finish(K, terms, sides, best_point, max(gap_tol, 2.0 * best))
+    sides = _sides_of(terms)
+    x = np.minimum(0.5 * sides.cap, len(K) / max(float(np.trace(K)), 1e-300))
+    ones, level = np.ones_like(x), np.zeros(len(terms.starts) - 1)
+    start = _Point(x, sides.cap - x, ones, ones, level)
+    point, best = _follow(K, terms, sides, start, gap_tol, max_iter)
+    return _finish(K, terms, sides, point, max(gap_tol, 2.0 * best))

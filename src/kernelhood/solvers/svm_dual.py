@@ -14,6 +14,7 @@ from kernelhood.solvers.svm_value import best_intercepts, svm_gap
 
 _PAIR_STEPS_PER_SAMPLE = 20
 _STEPS_GROW_FROM = 20
+_FEWEST_STEPS = 4000
 _FIRST_VIOLATION = 0.1
 _ROWS_AT_ONCE = 256
 
@@ -75,7 +76,8 @@ def _most_steps(n_samples: int) -> int:
 
     A step costs n operations, a factorisation n^3: the more samples, the longer steps are worth it.
     """
-    return n_samples * max(_PAIR_STEPS_PER_SAMPLE, n_samples // _STEPS_GROW_FROM)
+    most = n_samples * max(_PAIR_STEPS_PER_SAMPLE, n_samples // _STEPS_GROW_FROM)
+    return max(_FEWEST_STEPS, most)
 
 
 def _next_samples(
