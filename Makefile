@@ -28,11 +28,13 @@ lint: .venv/.dev
 	$(BIN)/lint-imports
 
 bench: .venv/.bench
+	$(BIN)/python -m pip install --quiet --editable '.[peers]' || echo "The peers do not install."
 	$(BIN)/python benchmarks/fit_speed.py
 	$(BIN)/python benchmarks/convergence_grid.py
 	$(BIN)/python benchmarks/search_speed.py
 	$(BIN)/python benchmarks/method_counts.py
 	$(BIN)/python benchmarks/mtmkl_rounds.py
+	$(BIN)/python benchmarks/shared_functions.py
 
 docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html

@@ -25,6 +25,7 @@ from _problems import (
     regression,
     trace_price,
 )
+from peers import peer_fits
 from sklearn.metrics import pairwise
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
@@ -162,34 +163,6 @@ def start_up() -> None:
     print_table("Start-up, seconds", ["process", "import", "first fit"], rows)
 
 
-def easy_mkl(Ks: np.ndarray, y: np.ndarray) -> None:
-    from MKLpy.algorithms import EasyMKL
-
-    EasyMKL(lam=0.1).fit(list(Ks), y)
-
-
-def kernel_ridge(Ks: np.ndarray, y: np.ndarray) -> None:
-    from himalaya.kernel_ridge import MultipleKernelRidgeCV
-
-    MultipleKernelRidgeCV(kernels="precomputed", solver="hyper_gradient").fit(Ks, y)
-
-
-def peers() -> None:
-    """Other libraries in the same run, where they are installed."""
-    X, y = classification("make", 400)
-    Ks = bank_stack(X)
-    K, one = Ks.mean(axis=0), SVC(kernel="precomputed")
-    for name, fit in (("MKLpy EasyMKL", easy_mkl), ("himalaya hyper-gradient", kernel_ridge)):
-        try:
-            ratio = np.divide(
-                *median_times(lambda f=fit: f(Ks, y), lambda: one.fit(K, y), repeats=3)
-            )
-        except ImportError:
-            print(f"\n{name} is not installed: skipped.")
-            continue
-        print_table(f"{name}, n = 400", ["ratio to one SVC"], [[float(ratio)]])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="no more than 1000 samples")
@@ -200,7 +173,7 @@ def main() -> None:
         kernel_evaluation([n for n in (1000, 2000, 4000) if n <= largest])
         growth(largest)
         start_up()
-        peers()
+        peer_fits()
 
 
 if __name__ == "__main__":

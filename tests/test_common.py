@@ -13,8 +13,8 @@ CLOSE_NOT_EQUAL = (
 
 DEFAULTS = [kh.MTONMKLClassifier(), kh.MTONMKLRegressor()]
 OTHERS = [
-    kh.MTONMKLClassifier(formulation="printed"),
-    kh.MTONMKLClassifier(formulation="normalized"),
+    kh.MTONMKLClassifier(formulation="printed", tol=1e-9),
+    kh.MTONMKLClassifier(formulation="normalized", tol=1e-9),
     kh.MTONMKLRegressor(formulation="printed"),
     kh.MTONMKLRegressor(formulation="normalized", beta=1e-3),
 ]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kernelhood.solvers.combined import combined_kernel
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.penalty import Penalty
 from kernelhood.solvers.weight_step import value_hessian
@@ -92,6 +93,13 @@ def test_the_hessian_of_a_family_is_that_of_its_matrices(loss):
     penalty, _ = prices(written_out(family), 1.5, 3, 0.05, 0.0)
     found = solve_mkl(family, terms, penalty, tol=1e-6)
     matrices = written_out(family)
-    mine = value_hessian(family, found.weights, 1e-8, found.v, _products(family, found.v), terms)
-    plain = value_hessian(matrices, found.weights, 1e-8, found.v, matrices @ found.v, terms)
+    mine = value_hessian(
+        family,
+        family.kernel(found.weights, 1e-8),
+        found.v,
+        _products(family, found.v),
+        terms,
+    )
+    kernel = combined_kernel(matrices, found.weights, 1e-8)
+    plain = value_hessian(matrices, kernel, found.v, matrices @ found.v, terms)
     np.testing.assert_allclose(mine, plain, rtol=1e-6, atol=1e-8 * np.abs(plain).max())

@@ -36,6 +36,10 @@ class CombinedKernel(NamedTuple):
         Which rows are there.
     diagonal : ndarray of shape (n_samples,)
         The diagonal.
+    stacked : ndarray of shape (n_kernels * n_points, n_points)
+        The base kernel matrices one above the other.
+    active : ndarray of int
+        The kernels whose shared weight is not 0.
     """
 
     Ks: Array
@@ -46,6 +50,8 @@ class CombinedKernel(NamedTuple):
     rows: Array
     ready: Flags
     diagonal: Array
+    stacked: Array
+    active: Indices
 
 
 def combined_kernel(
@@ -78,10 +84,18 @@ def with_room(
 ) -> CombinedKernel:
     """Return a combination with no row computed yet; see `CombinedKernel`."""
     n = len(layout.point)
-    room = np.empty((n, n)) if rows is None else rows
-    diagonal = _diagonal(Ks, shared, specific, layout, ridge)
-    ready = np.zeros(n, dtype=np.bool_)
-    return CombinedKernel(Ks, shared, specific, layout, ridge, room, ready, diagonal)
+    return CombinedKernel(
+        Ks,
+        shared,
+        specific,
+        layout,
+        ridge,
+        np.empty((n, n)) if rows is None else rows,
+        np.zeros(n, dtype=np.bool_),
+        _diagonal(Ks, shared, specific, layout, ridge),
+        Ks.reshape(-1, Ks.shape[-1]),
+        np.flatnonzero(shared),
+    )
 
 
 @compiled
@@ -95,14 +109,43 @@ def _diagonal(Ks: Array, shared: Array, specific: Array, layout: Layout, ridge: 
 
 
 @compiled
-def _add_row(weight: float, source: Array, layout: Layout, first: int, last: int, row: Array):  # type: ignore[no-untyped-def]
-    """Add the weighted values at the points of some samples to their places in the row."""
-    if layout.plain:
-        for j in range(first, last):
-            row[j] += weight * source[j]
-    else:
-        for j in range(first, last):
-            row[j] += weight * source[layout.point[j]]
+def _add_rows(
+    total: Array,
+    coefficients: Array,
+    where: Indices,
+    rows: Array,
+    first: int,
+    stride: int,
+    begin: int,
+) -> None:
+    """Add ``coefficients[k]`` times row ``first + k * stride``, from `begin`, for all k in `where`.
+
+    Four rows at a time: several streams hide the memory's latency, and `total` is written less.
+    """
+    end = begin + total.shape[0]
+    n_full = where.shape[0] - where.shape[0] % 4
+    for start in range(0, n_full, 4):
+        i, j, k, m = where[start], where[start + 1], where[start + 2], where[start + 3]
+        row_i, row_j = rows[first + i * stride, begin:end], rows[first + j * stride, begin:end]
+        row_k, row_m = rows[first + k * stride, begin:end], rows[first + m * stride, begin:end]
+        a, b, c, d = coefficients[i], coefficients[j], coefficients[k], coefficients[m]
+        for x in range(total.shape[0]):
+            total[x] += a * row_i[x] + b * row_j[x] + c * row_k[x] + d * row_m[x]
+    for start in range(n_full, where.shape[0]):
+        a, row_i = coefficients[where[start]], rows[first + where[start] * stride, begin:end]
+        for x in range(total.shape[0]):
+            total[x] += a * row_i[x]
+
+
+@compiled
+def _add_gathered(
+    total: Array, weights: Array, active: Indices, Ks: Array, point: int, where: Indices
+) -> None:
+    """Add the weighted values between a point and others, which are named by their numbers."""
+    for m in active:
+        weight, source = weights[m], Ks[m, point]
+        for j in range(total.shape[0]):
+            total[j] += weight * source[where[j]]
 
 
 @compiled
@@ -110,20 +153,37 @@ def kernel_row(kernel: CombinedKernel, i: int) -> Array:
     """Return row i, computing it where it is not there yet."""
     row = kernel.rows[i]
     if not kernel.ready[i]:
-        layout = kernel.layout
-        row[:] = 0.0
-        p, cell = layout.point[i], layout.cell[i]
-        for m in range(kernel.shared.shape[0]):
-            if kernel.shared[m] != 0.0:
-                first, last = layout.reach[cell]
-                _add_row(kernel.shared[m], kernel.Ks[m, p], layout, first, last, row)
-            own = kernel.specific[layout.task[cell], m]
-            if own != 0.0:
-                first, last = layout.starts[cell], layout.starts[cell + 1]
-                _add_row(own, kernel.Ks[m, p], layout, first, last, row)
-        row[i] += kernel.ridge
+        _fill_row(kernel, i, row)
         kernel.ready[i] = True
     return row
+
+
+@compiled
+def _fill_row(kernel: CombinedKernel, i: int, row: Array) -> None:
+    layout = kernel.layout
+    cell = layout.cell[i]
+    row[:] = 0.0
+    if kernel.active.shape[0] > 0:
+        first, last = layout.reach[cell]
+        _fill_part(kernel, kernel.shared, kernel.active, i, row[first:last], first)
+    own = kernel.specific[layout.task[cell]]
+    if np.any(own != 0.0):
+        first, last = layout.starts[cell], layout.starts[cell + 1]
+        _fill_part(kernel, own, np.flatnonzero(own), i, row[first:last], first)
+    row[i] += kernel.ridge
+
+
+@compiled
+def _fill_part(
+    kernel: CombinedKernel, weights: Array, active: Indices, i: int, part: Array, first: int
+) -> None:
+    """Add a combination of the kernels to a part of row i that starts at sample `first`."""
+    layout = kernel.layout
+    if layout.plain:
+        _add_rows(part, weights, active, kernel.stacked, i, kernel.Ks.shape[1], first)
+    else:
+        where = layout.point[first : first + part.shape[0]]
+        _add_gathered(part, weights, active, kernel.Ks, layout.point[i], where)
 
 
 @compiled
@@ -135,35 +195,20 @@ def kernel_matrix(kernel: CombinedKernel) -> Array:
 
 
 @compiled
-def combined_block(
-    Ks: Array, shared: Array, specific: Array, layout: Layout, where: Indices
-) -> Array:
-    """Return the combination on some samples, in ascending order, and themselves."""
+def kernel_block(kernel: CombinedKernel, where: Indices) -> Array:
+    """Return some rows and the same columns, from the rows that an SVM has left."""
     size = where.shape[0]
-    points = layout.point[where]
-    K = np.zeros((size, size))
-    for m in range(Ks.shape[0]):
-        for a in range(size):
-            cell, source, target = layout.cell[where[a]], Ks[m, points[a]], K[a]
-            if shared[m] != 0.0:
-                first, last = np.searchsorted(where, layout.reach[cell])
-                for b in range(first, last):
-                    target[b] += shared[m] * source[points[b]]
-            own = specific[layout.task[cell], m]
-            if own != 0.0:
-                first, last = np.searchsorted(where, layout.starts[cell : cell + 2])
-                for b in range(first, last):
-                    target[b] += own * source[points[b]]
+    K = np.empty((size, size))
+    for a in range(size):
+        source, target = kernel_row(kernel, where[a]), K[a]
+        for b in range(size):
+            target[b] = source[where[b]]
     return K
 
 
-@compiled
 def add_products(Ks: Array, change: Array, products: Array) -> None:
     """Add ``K^m change`` to row m of `products`, reading only rows where the change is not 0."""
-    for m in range(Ks.shape[0]):
-        total = products[m]
-        for i in range(change.shape[0]):
-            if change[i] != 0.0:
-                coefficient, row = change[i], Ks[m, i]
-                for j in range(row.shape[0]):
-                    total[j] += coefficient * row[j]
+    n, where = len(change), np.flatnonzero(change)
+    stacked = Ks.reshape(-1, n)
+    for m, total in enumerate(products):
+        _add_rows(total, change, where, stacked, m * n, 1, 0)

@@ -64,9 +64,18 @@ class EvaluatedFamily(KernelFamily):
         of_sample = shared + specific[self.layout.task[self.layout.cell]]
         diagonals = self.evaluator.diagonals[:, self.layout.point]
         diagonal = ridge + np.einsum("im,mi->i", of_sample, diagonals)
-        room = self.room() if rows is None else rows
-        ready = np.zeros(self.n_samples, dtype=np.bool_)
-        return CombinedKernel(self.Ks, shared, specific, self.layout, ridge, room, ready, diagonal)
+        return CombinedKernel(
+            self.Ks,
+            shared,
+            specific,
+            self.layout,
+            ridge,
+            self.room() if rows is None else rows,
+            np.zeros(self.n_samples, dtype=np.bool_),
+            diagonal,
+            self.Ks[0:0, 0],
+            np.flatnonzero(shared),
+        )
 
     def _fill(self, kernel: CombinedKernel, samples: Indices) -> None:
         """Write the rows of some samples, in ascending order."""
@@ -100,22 +109,6 @@ class EvaluatedFamily(KernelFamily):
             for some, _, first, last in self._by_cell(changed):
                 Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
                 products[-n_kernels:, first:last] += change[some] @ Ks
-
-    def block(self, weights: Array, where: Indices) -> Array:
-        """Return the combination on some samples, in ascending order, and themselves."""
-        shared, specific = self.split(weights)
-        point = self.layout.point
-        K = np.zeros((len(where), len(where)))
-        if np.any(shared):
-            for some, _, _ in self._by_component(where):
-                inside = slice(*np.searchsorted(where, [some[0], some[-1] + 1]))
-                K[inside, inside] = self.evaluator.combine(point[some], point[some], shared)
-        for some, task, _, _ in self._by_cell(where):
-            if np.any(specific[task]):
-                inside = slice(*np.searchsorted(where, [some[0], some[-1] + 1]))
-                own = self.evaluator.combine(point[some], point[some], specific[task])
-                K[inside, inside] += own
-        return K
 
     def _by_component(self, samples: Indices) -> Iterator[tuple[Indices, int, int]]:
         """Yield the samples of each component, and where it starts and ends."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
-from kernelhood.solvers.combined import CombinedKernel, add_products, combined_block, with_room
+from kernelhood.solvers.combined import CombinedKernel, add_products, with_room
 from kernelhood.solvers.layout import Layout, one_task
 
 Fill = Callable[[CombinedKernel, Indices], None]
@@ -120,11 +120,6 @@ class KernelFamily:
         specific[np.arange(len(where)), task] = chosen[:, -self.n_kernels :]
         flat = specific.reshape(len(where), -1)
         return np.hstack([chosen[:, : self.n_kernels], flat]) if self.shares else flat
-
-    def block(self, weights: Array, where: Indices) -> Array:
-        """Return the combination on some samples, in ascending order, and themselves."""
-        shared, specific = self.split(weights)
-        return combined_block(self.Ks, shared, specific, self.layout, where)
 
 
 def as_family(kernels: Any) -> Any:

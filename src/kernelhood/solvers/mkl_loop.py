@@ -23,7 +23,14 @@ from kernelhood.solvers.penalty import (
 )
 from kernelhood.solvers.svm_dual import solve_svm_dual
 from kernelhood.solvers.svm_value import best_intercepts, linear_term, total_loss
-from kernelhood.solvers.weight_step import line_minimum, newton_weights, ray_step, value_hessian
+from kernelhood.solvers.weight_step import (
+    line_minimum,
+    newton_weights,
+    ray_step,
+    secant_hessian,
+    straightened,
+    value_hessian,
+)
 
 _RIDGE = 0.001
 _FIRST_INNER = 1e-3
@@ -31,6 +38,7 @@ _FIRST_DAMPING = 0.01
 _WIDEST_RAY = 10.0
 _SHORT_RAY = 1.0
 _NO_RAY = 1e-3
+_SHORT_STEP = 0.1
 _MOSTLY_FREE = 1.9
 _NEWTON, _CLOSER, _AGAIN = 0, 1, 2
 
@@ -111,23 +119,36 @@ def _evaluate(
     return _Point(weights, solution, products, curvatures, intercepts, svm_value, objective, gain)
 
 
-def _propose(
+def _hessian(
     family: KernelFamily,
+    kernel: CombinedKernel,
     terms: DualTerms,
-    penalty: Penalty,
     here: _Point,
-    ridge: float,
-    damping: float,
-    radius: float,
+    last: _Point | None,
+    hessian: Array,
+) -> Array:
+    """Return the Hessian of S at a point whose SVM was just solved.
+
+    After a short step from the last point, that step corrects its Hessian well enough, and with
+    many free support vectors a new one costs more than the SVM.
+    """
+    if last is not None:
+        step = here.weights - last.weights
+        if np.sum(np.abs(step)) <= _SHORT_STEP * np.sum(last.weights):
+            return secant_hessian(hessian, step, last.curvatures - here.curvatures)
+    return value_hessian(family, kernel, here.v, here.products, terms)
+
+
+def _propose(
+    penalty: Penalty, here: _Point, hessian: Array, damping: float, radius: float
 ) -> tuple[Array, float, float]:
     """Return the next weights to try, a scale for v to start from, and the log of the ray."""
-    hessian = value_hessian(family, here.weights, ridge, here.v, here.products, terms)
     factor, power = ray_step(here.weights, here.curvatures, hessian, penalty, radius)
     ahead = factor * here.weights
     unit = max(0.1 * ahead.sum(), 1.0 / max(np.max(np.abs(here.products)), 1e-300))
     weights = newton_weights(
         ahead,
-        here.curvatures * factor**-power,
+        straightened(penalty, ahead, here.curvatures * factor**-power),
         hessian * factor ** (-power - 1.0),
         penalty,
         damping,
@@ -211,10 +232,14 @@ def minimise(
     dual = _bound(penalty, here)
     trace[0] = here.objective, _gap(penalty, here, dual)
     n_solved, size = 1, 1.0
+    last: _Point | None = None
+    hessian = np.zeros((family.n_weights, family.n_weights))
     while trace[n_solved - 1, 1] > tol and n_solved < max_iter:
         inner = min(inner, 0.03 * max(trace[n_solved - 1, 1], 0.5 * tol) ** 1.5)
         if move == _NEWTON:
-            weights, shrink, ray = _propose(family, terms, penalty, here, ridge, damping, radius)
+            if here is trial:
+                hessian = _hessian(family, kernel, terms, here, last, hessian)
+            weights, shrink, ray = _propose(penalty, here, hessian, damping, radius)
         elif move == _CLOSER:
             weights = _cleaned(here.weights + fraction * (trial.weights - here.weights))
         else:
@@ -228,6 +253,7 @@ def minimise(
         trial = _evaluate(family, weights, kernel, terms, penalty, *start, gap_tol)
         dual = max(dual, _bound(penalty, trial))
         if trial.objective < here.objective or move == _AGAIN:
+            last = here if move != _AGAIN else None
             here, move = trial, _NEWTON
             damping, radius = 0.1 * damping, min(_WIDEST_RAY, 2.0 * radius)
         else:

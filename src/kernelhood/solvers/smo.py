@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import CombinedKernel, kernel_row
+from kernelhood.solvers.layout import Layout
 
 _FLAT = 1e-12
+
+
+class _State(NamedTuple):
+    """What every step needs to know of all samples.
+
+    Attributes
+    ----------
+    Kv : ndarray of shape (n_samples,)
+        The product with the kernel.
+    grow, shrink : ndarray of shape (n_samples,)
+        The parts of the one-sided derivatives that do not depend on it.
+    slack : ndarray of shape (n_samples,)
+        ``shrink - Kv``.
+    """
+
+    Kv: Array
+    grow: Array
+    shrink: Array
+    slack: Array
 
 
 @compiled
@@ -46,42 +68,62 @@ def _pair_step(i: int, j: int, move: float, v: Array, terms: DualTerms) -> float
 
 
 @compiled
-def _partner(
-    i: int, first: int, last: int, slopes: Array, row: Array, diagonal: Array, Kv: Array
-) -> int:
-    """Return the sample from first to last whose pair with i gains most, or -1."""
-    steepest, shrink = slopes[0, i] - Kv[i], slopes[1]
+def _partner(steepest: float, own: float, row: Array, diagonal: Array, slack: Array) -> int:
+    """Return the place of the sample whose pair with one of diagonal `own` gains most, or -1."""
     j, best = -1, 0.0
-    for k in range(first, last):
-        gain = steepest - shrink[k] + Kv[k]
+    for k in range(slack.shape[0]):
+        gain = steepest - slack[k]
         if gain > 0.0:
-            gain *= gain / max(diagonal[i] + diagonal[k] - 2.0 * row[k], _FLAT)
+            gain *= gain / max(own + diagonal[k] - 2.0 * row[k], _FLAT)
             if gain > best:
                 j, best = k, gain
     return j
 
 
 @compiled
-def _look(first: int, last: int, slopes: Array, Kv: Array) -> tuple[int, float, float]:
-    """Return the steepest sample to grow from first to last, its slope, and the least to shrink."""
-    grow, shrink = slopes[0], slopes[1]
-    i, steepest, least = first, -np.inf, np.inf
-    for k in range(first, last):
-        least = min(least, shrink[k] - Kv[k])
-        slope = grow[k] - Kv[k]
+def _shift(
+    first: int, last: int, move: float, plus: Array, minus: Array, state: _State
+) -> tuple[int, float, float]:
+    """Add ``move * (plus - minus)`` to Kv from first to last.
+
+    Returns the steepest sample to grow there, its slope, and the least slope of those to shrink.
+    """
+    # Slices, because loops that start at zero are compiled to better code.
+    Kv, grow, shrink = state.Kv[first:last], state.grow[first:last], state.shrink[first:last]
+    slack, plus, minus = state.slack[first:last], plus[first:last], minus[first:last]
+    i, steepest, least = 0, -np.inf, np.inf
+    for k in range(Kv.shape[0]):
+        value = Kv[k] + move * (plus[k] - minus[k])
+        Kv[k] = value
+        slack[k] = shrink[k] - value
+        least = min(least, slack[k])
+        slope = grow[k] - value
         if slope > steepest:
             i, steepest = k, slope
-    return i, steepest, least
+    return first + i, steepest, least
 
 
 @compiled
-def _spread(kernel: CombinedKernel, starts: Indices, group: int, i: int) -> tuple[int, int]:
-    """Return the range of groups whose values a step of sample i can change."""
-    first, last = starts[group], starts[group + 1]
-    if np.any(kernel.shared != 0.0):
-        reach = kernel.layout.reach[kernel.layout.cell[i]]
-        first, last = min(first, reach[0]), max(last, reach[1])
-    return np.searchsorted(starts, first), np.searchsorted(starts, last)
+def _worst(edges: Array) -> int:
+    """Return the group with the largest violation."""
+    worst = 0
+    for g in range(1, edges.shape[0]):
+        if edges[g, 0] - edges[g, 1] > edges[worst, 0] - edges[worst, 1]:
+            worst = g
+    return worst
+
+
+@compiled
+def _spread(layout: Layout, starts: Indices, group: int, i: int, far: bool) -> tuple[int, int]:
+    """Return the range of groups whose values a step of sample i can change.
+
+    `far` says whether the kernel reaches beyond the sample's cell.
+    """
+    if not far or starts.shape[0] == 2:
+        return group, group + 1
+    first, last = layout.reach[layout.cell[i]]
+    begin = np.searchsorted(starts, min(first, starts[group]))
+    return begin, np.searchsorted(starts, max(last, starts[group + 1]))
 
 
 @compiled
@@ -115,34 +157,37 @@ def smo(
     missing : int
         The sample whose row is needed to go on, where rows are filled from outside; or -1.
     """
-    starts, held = terms.starts, kernel.Ks.shape[0] > 0
-    n_groups = starts.shape[0] - 1
-    top, edges, slopes = np.empty(n_groups, np.intp), np.empty((n_groups, 2)), np.empty((2, len(v)))
-    for k in range(len(v)):
-        slopes[0, k], slopes[1, k] = _slopes(k, v, terms)
+    starts, held, diagonal = terms.starts, kernel.Ks.shape[0] > 0, kernel.diagonal
+    n, n_groups, far = len(v), starts.shape[0] - 1, bool(np.any(kernel.shared != 0.0))
+    state = _State(Kv, np.empty(n), np.empty(n), np.empty(n))
+    top, edges = np.empty(n_groups, np.intp), np.empty((n_groups, 2))
+    for k in range(n):
+        state.grow[k], state.shrink[k] = _slopes(k, v, terms)
     for g in range(n_groups):
-        top[g], edges[g, 0], edges[g, 1] = _look(starts[g], starts[g + 1], slopes, Kv)
+        look = _shift(starts[g], starts[g + 1], 0.0, diagonal, diagonal, state)
+        top[g], edges[g, 0], edges[g, 1] = look
     for step in range(max_steps):
-        group = int(np.argmax(edges[:, 0] - edges[:, 1]))
-        if edges[group, 0] - edges[group, 1] <= tol:
+        group = _worst(edges)
+        steepest, i = edges[group, 0], top[group]
+        if steepest - edges[group, 1] <= tol:
             return edges, step, -1
-        i = top[group]
         if not (held or kernel.ready[i]):
             return edges, step, i
         row_i = kernel_row(kernel, i)
-        j = _partner(i, starts[group], starts[group + 1], slopes, row_i, kernel.diagonal, Kv)
+        here = slice(starts[group], starts[group + 1])
+        j = _partner(steepest, diagonal[i], row_i[here], diagonal[here], state.slack[here])
         if j < 0:
             return edges, step, -1
+        j += starts[group]
         if not (held or kernel.ready[j]):
             return edges, step, j
         row_j = kernel_row(kernel, j)
-        bend = max(kernel.diagonal[i] + kernel.diagonal[j] - 2.0 * row_i[j], _FLAT)
-        move = _pair_step(i, j, (edges[group, 0] - slopes[1, j] + Kv[j]) / bend, v, terms)
-        slopes[0, i], slopes[1, i] = _slopes(i, v, terms)
-        slopes[0, j], slopes[1, j] = _slopes(j, v, terms)
-        first, last = _spread(kernel, starts, group, i)
-        for k in range(starts[first], starts[last]):
-            Kv[k] += move * (row_i[k] - row_j[k])
+        bend = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], _FLAT)
+        move = _pair_step(i, j, (steepest - state.slack[j]) / bend, v, terms)
+        state.grow[i], state.shrink[i] = _slopes(i, v, terms)
+        state.grow[j], state.shrink[j] = _slopes(j, v, terms)
+        first, last = _spread(kernel.layout, starts, group, i, far)
         for g in range(first, last):
-            top[g], edges[g, 0], edges[g, 1] = _look(starts[g], starts[g + 1], slopes, Kv)
+            look = _shift(starts[g], starts[g + 1], move, row_i, row_j, state)
+            top[g], edges[g, 0], edges[g, 1] = look
     return edges, max_steps, -1

@@ -126,7 +126,8 @@ class TaskSvm(NamedTuple):
     def hessian(self, point: SvmPoint) -> Array:
         """Return the Hessian of S at the point, of shape (n_kernels, n_kernels)."""
         scaled = point.weights / self.units.weight
-        H = value_hessian(self.Ks, scaled, point.ridge, point.v, point.products, self.terms)
+        kernel = combined_kernel(self.Ks, scaled, point.ridge)
+        H = value_hessian(self.Ks, kernel, point.v, point.products, self.terms)
         return H * (self.units.value / self.units.weight**2)
 
     def solution(self, point: SvmPoint, trace: Array) -> Solution:

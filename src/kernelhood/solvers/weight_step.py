@@ -11,22 +11,28 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.combined import CombinedKernel, kernel_block
 from kernelhood.solvers.family import as_family
 from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.penalty import Penalty, is_concave, penalty_slope
 
 _LEAST_POWER = 0.7
+_FAR_UP = 1.5
 _LARGEST_GROWTH = 3.0
 _FLOOR = 1e-9
+_NEAR = 4.0
+_LEAST_SECANT = 0.01
+_LARGE = 300
+_WIDEST_PIVOTS = 100.0
 
 
 def value_hessian(
-    kernels: Any, weights: Array, ridge: float, v: Array, products: Array, terms: DualTerms
+    kernels: Any, kernel: CombinedKernel, v: Array, products: Array, terms: DualTerms
 ) -> Array:
     """Return the Hessian of the SVM's value with respect to the weights.
 
@@ -37,27 +43,25 @@ def value_hessian(
     ----------
     kernels : KernelFamily, or ndarray of shape (n_kernels, n_samples, n_samples)
         Base kernels.
-    weights : ndarray of shape (n_weights,)
-        Current weights.
-    ridge : float
-        What the SVM added to the diagonal.
+    kernel : CombinedKernel
+        The SVM's kernel, with the rows that it has needed.
     v : ndarray of shape (n_samples,)
         Solution of the SVM.
-    products : ndarray of shape (n_kernels, n_samples)
-        ``K^m v``.
+    products : ndarray
+        The family's products with v.
     terms : DualTerms
         Box of the dual.
     """
     family = as_family(kernels)
     free = np.flatnonzero((v > terms.lower) & (v < terms.upper) & (v != 0.0))
     if len(free) < 2:
-        return np.zeros((len(weights), len(weights)))
-    K = family.block(weights, free)
-    K.flat[:: len(K) + 1] += ridge + 1e-14 * np.trace(K)
-    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-    U = family.columns(products, free)
-    E = _indicators(free, terms)
-    Z = cho_solve(factor, np.hstack([U, E]), check_finite=False)
+        return np.zeros((family.n_weights, family.n_weights))
+    if family.fill is not None:
+        family.fill(kernel, free[~kernel.ready[free]])
+    K = kernel_block(kernel, free)
+    K.flat[:: len(K) + 1] += 1e-14 * np.trace(K)
+    U, E = family.columns(products, free), _indicators(free, terms)
+    Z = _solve(K, np.hstack([U, E]))
     ZU, ZE = Z[:, : U.shape[1]], Z[:, U.shape[1] :]
     ZU -= ZE @ np.linalg.solve(E.T @ ZE, E.T @ ZU)
     return np.asarray(U.T @ ZU)
@@ -70,14 +74,50 @@ def _indicators(free: Indices, terms: DualTerms) -> Array:
     return np.asarray(np.eye(which.max() + 1)[which])
 
 
+def secant_hessian(hessian: Array, step: Array, fall: Array) -> Array:
+    """Return the Hessian changed as little as explains the last step (the BFGS formula).
+
+    Parameters
+    ----------
+    hessian : ndarray of shape (n_kernels, n_kernels)
+        Hessian before the step.
+    step, fall : ndarray of shape (n_kernels,)
+        Change of the weights, and by how much the curvatures fell.
+    """
+    along = hessian @ step
+    expected, found = np.dot(step, along), np.dot(step, fall)
+    if expected <= 0.0 or found <= _LEAST_SECANT * expected:
+        return hessian
+    return hessian + np.outer(fall, fall) / found - np.outer(along, along) / expected
+
+
+def _solve(K: Array, B: Array) -> Array:
+    """Return ``K^-1 B`` for a positive definite K, which is overwritten.
+
+    Where K is large and its condition allows it, single precision takes half the time, and is
+    more than the model of a step needs.
+    """
+    if len(K) >= _LARGE:
+        factor, info = lapack.spotrf(K.astype(np.float32).T, lower=1, overwrite_a=1)
+        pivots = np.diagonal(factor)
+        if info == 0 and pivots.max() < _WIDEST_PIVOTS * pivots.min():
+            return np.asarray(lapack.spotrs(factor, B, lower=1)[0], dtype=np.float64)
+    _, solution, info = lapack.dposv(K.T, B, lower=1, overwrite_a=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the kernel matrix of the free support vectors is indefinite")
+    return np.asarray(solution)
+
+
 def ray_step(
     weights: Array, curvatures: Array, hessian: Array, penalty: Penalty, radius: float
 ) -> tuple[float, float]:
     """Return by which factor to scale the weights, and the power of the curvatures' decay.
 
-    On the ray ``c * weights`` the curvatures are modelled as ``c^-power`` times the present ones,
-    which fits the gradient and the second derivative. The factor balances them against the
-    penalty's slope, within ``exp(+-radius)``. A budget leaves no ray: the factor is 1.
+    On the ray ``c * weights`` the curvatures are modelled as ``c^-power`` times the present ones.
+    At first the power is the one that fits the second derivative; far up the ray it is 2, for
+    there support vectors leave their bounds. The factor balances the curvatures against the
+    penalty's slope, within ``exp(+-radius)``, and the power returned is the mean up to there. A
+    budget leaves no ray: the factor is 1.
     """
     fall = np.dot(weights, curvatures)
     price = np.dot(penalty.linear, weights)
@@ -86,20 +126,46 @@ def ray_step(
         return 1.0, 0.0
     power = min(2.0, np.dot(weights, hessian @ weights) / fall)
     log_factor = _balance(fall, price, growth, max(power, _LEAST_POWER), radius)
+    if log_factor > _FAR_UP:
+        power += (2.0 - power) * (1.0 - _FAR_UP / log_factor)
     return float(np.exp(log_factor)), float(power)
 
 
 @compiled
 def _balance(fall: float, price: float, growth: float, power: float, radius: float) -> float:
-    """Return x in +-radius with ``fall exp(-power x) = price + growth exp(x)``, by bisection."""
+    """Return x in +-radius where the falling curvatures meet ``price + growth exp(x)``."""
     low, high = -radius, radius
     for _ in range(40):
         middle = 0.5 * (low + high)
-        if fall * np.exp(-power * middle) > price + growth * np.exp(middle):
+        decline = power * middle + (2.0 - power) * max(0.0, middle - _FAR_UP)
+        if fall * np.exp(-decline) > price + growth * np.exp(middle):
             low = middle
         else:
             high = middle
     return 0.5 * (low + high)
+
+
+def straightened(penalty: Penalty, weights: Array, curvatures: Array) -> Array:
+    """Return curvatures with which Newton's step lands closer to where they meet their prices.
+
+    A kernel's curvature q falls about as its weight^-2, so that Newton's method on q = price is
+    slow from below and overshoots from above. On ``q^-1/2 = price^-1/2`` it is nearly exact, and
+    with the same Hessian that takes ``2 q (sqrt(q / price) - 1)`` in place of ``q - price``. Far
+    from the balance, and with a budget or a quadratic part, where prices are not constant, they
+    are returned as they are.
+    """
+    price = penalty_slope(penalty, weights)
+    if (
+        np.any(penalty.row)
+        or np.any(penalty.quadratic)
+        or np.min(price) <= 0.0
+        or not np.any(weights)
+    ):
+        return curvatures
+    ratio = np.maximum(curvatures, 0.0) / price
+    if np.max(ratio) > _NEAR or np.min(ratio[weights > 0.0]) < 1.0 / _NEAR:
+        return curvatures
+    return price + 2.0 * curvatures * (np.sqrt(ratio) - 1.0)
 
 
 def newton_weights(
