@@ -42,9 +42,34 @@ class PathResult:
     seconds: Array
 
 
+@dataclass(frozen=True)
+class Path:
+    """The distinct models of a grid in the order they are solved in.
+
+    Attributes
+    ----------
+    models : list of dict
+        Parameters of the models.
+    run_ends : list of int
+        For every model where the run of models that start from each other ends.
+    kinds : list
+        Keys that are equal for models that differ in C only.
+    """
+
+    models: list[dict[str, Any]]
+    run_ends: list[int]
+    kinds: list[Hashable]
+
+    @classmethod
+    def of(cls, estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> Path:
+        """Return the path through models that are in its order already."""
+        runs = _keys(models, estimator._path_parameters)
+        return cls(models, _run_ends(runs), _keys(models, ("C",)))
+
+
 def path_scores(
     estimator: MultiTaskKernelModel,
-    models: list[dict[str, Any]],
+    path: Path,
     tasks: list[SplitTask],
     scorer: TaskScorer,
 ) -> PathResult:
@@ -54,22 +79,21 @@ def path_scores(
     ----------
     estimator : estimator
         Gives the method and the parameters that the models leave open.
-    models : list of dict
-        Parameters of the distinct models, in the order of the path.
+    path : Path
+        The distinct models.
     tasks : list of SplitTask
         One task, or all tasks of the split where the method couples them.
     scorer : TaskScorer
         Scores the decision values of one task.
     """
-    walk = _Walk(clone(estimator), tasks, scorer)
+    walk, models = _Walk(clone(estimator), tasks, scorer), path.models
     scores, gaps = np.empty((len(models), len(tasks))), np.empty(len(models))
     seconds, weights = np.empty(len(models)), []
-    runs, kinds = _keys(models, estimator._path_parameters), _keys(models, ("C",))
-    ends, number = _run_ends(runs), 0
+    ends, kinds, number = path.run_ends, path.kinds, 0
     others: dict[Hashable, Solved] = {}
     while number < len(models):
         begun = time.perf_counter()
-        if number > 0 and runs[number] != runs[number - 1]:
+        if number > 0 and ends[number] != ends[number - 1]:
             walk.forget()
         found = walk.solve(models[number], others.get(kinds[number]))
         solved = found.solutions

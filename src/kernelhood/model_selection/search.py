@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.model_selection.grids import Models, distinct_models
-from kernelhood.model_selection.path import PathResult, path_scores
+from kernelhood.model_selection.path import Path, PathResult, path_scores
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.splitters import as_splits
 from kernelhood.model_selection.stacks import SplitTask
@@ -144,7 +144,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         splits = as_splits(self.cv, X, y, groups, task)
         units = _units(splits, points, tasks, weight, coupled=coupled)
         scorer = TaskScorer(self.scoring)
-        jobs = [(self.estimator, models.models, unit, scorer) for unit in units]
+        path = Path.of(self.estimator, models.models)
+        jobs = [(self.estimator, path, unit, scorer) for unit in units]
         found = map_in_processes(path_scores, jobs, self.n_jobs, verbose=self.verbose)
         self._collect(models, found, splits, tasks, units)
         if self.refit:

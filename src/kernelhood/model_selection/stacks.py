@@ -59,7 +59,7 @@ class TaskStacks:
 
     def solve(self, model: MultiTaskKernelModel, problems: list[TaskProblem]) -> list[TaskSolution]:
         """Solve the tasks, together where the method couples them."""
-        if model._couples(model.get_params(deep=False)):
+        if model._couples(vars(model)):
             return model._solve_tasks(self, problems)  # type: ignore[arg-type]
         return [
             model._solve_task(self(problem.X), problem, *gram)

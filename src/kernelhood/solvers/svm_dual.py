@@ -16,6 +16,7 @@ from kernelhood.solvers.svm_value import best_intercepts, svm_gap
 _PAIR_STEPS_PER_SAMPLE = 20
 _STEPS_GROW_FROM = 20
 _FEWEST_STEPS = 4000
+_STEPS_BETWEEN_LOOKS = 4
 _FIRST_VIOLATION = 0.3
 _ROWS_AT_ONCE = 256
 
@@ -32,20 +33,24 @@ def _pair_steps(
 ) -> tuple[float, float, int, Array, int]:
     """Lower the violation until the gap is small enough, a row missing, or the budget spent.
 
+    Steps that do not halve the gap in a few rounds through the samples have stalled.
+
     Both vectors are updated in place. Small problems spend more time on the way into compiled code
     than in it, hence one call for all levels. Returns the gap, the violation and the budget that
     are left, the edges of the groups and the missing sample or -1.
     """
-    gap = np.inf
+    gap, some = np.inf, _STEPS_BETWEEN_LOOKS * len(v)
     while True:
-        edges, n_steps, missing = smo(kernel, terms, v, Kv, violation, budget)
+        edges, n_steps, missing = smo(kernel, terms, v, Kv, violation, min(some, budget))
         budget -= 1 + n_steps
         if missing >= 0:
             return gap, violation, budget, edges, missing
-        gap = svm_gap(v, Kv, 0.5 * (edges[:, 0] + edges[:, 1]), terms)
-        if gap <= gap_tol or budget <= 0:
+        before, gap = gap, svm_gap(v, Kv, 0.5 * (edges[:, 0] + edges[:, 1]), terms)
+        stalled = n_steps == some and gap > 0.5 * before
+        if gap <= gap_tol or budget <= 0 or stalled:
             return gap, violation, budget, edges, -1
-        violation *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+        if n_steps < some:
+            violation *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
 
 
 def solve_svm_dual(
