@@ -145,5 +145,6 @@ def test_tasks_can_be_what_methods_are_ranked_on(results):
 def test_published_scores_are_in_the_unit_of_the_metric():
     assert published_score("letter", "mt-onmkl-printed", "accuracy") == pytest.approx(0.9191)
     assert published_score("letter", "itl", "auc") is None
+    assert published_score("letter", "mt-onmkl-functions", "accuracy") is None
     assert published_score("digits", "itl", "accuracy") is None
     assert published_score("letter", "svm", "accuracy") is None

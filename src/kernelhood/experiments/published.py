@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelhood.datasets._extras import import_extra
+from kernelhood.formulations import FORMULATIONS
 
 DATASETS = ("landmine", "letter", "spam", "sarcos", "load")
 
@@ -28,14 +29,16 @@ def published_score(dataset: str, method: str, metric: str) -> float | None:
     Parameters
     ----------
     dataset, method, metric : str
-        Names as in the rows of `run`; every formulation of MT-ONMKL stands for the paper's one.
+        Names as in the rows of `run`; every formulation of MT-ONMKL stands for the paper's one,
+        shared functions for none.
 
     Examples
     --------
     >>> published_score("sarcos", "mt-onmkl", "mse")
     13.2
     """
-    line = TABLE_1.get("mt-onmkl" if method.startswith("mt-onmkl") else method)
+    formulation = method.removeprefix("mt-onmkl-") in FORMULATIONS
+    line = TABLE_1.get("mt-onmkl" if formulation else method)
     if line is None or dataset not in DATASETS:
         return None
     place = DATASETS.index(dataset)
