@@ -13,7 +13,7 @@ CLOSE_NOT_EQUAL = (
 
 DEFAULTS = [kh.MTONMKLClassifier(), kh.MTONMKLRegressor()]
 OTHERS = [
-    kh.MTONMKLClassifier(formulation="printed", tol=1e-12),
+    kh.MTONMKLClassifier(formulation="printed", tol=1e-13),
     kh.MTONMKLClassifier(formulation="normalized", tol=1e-9),
     kh.MTONMKLRegressor(formulation="printed"),
     kh.MTONMKLRegressor(formulation="normalized", beta=1e-3),

@@ -37,6 +37,26 @@ def test_a_pooled_regressor_is_svr_on_all_samples():
     np.testing.assert_allclose(model.predict(samples.X), reference.predict(K), atol=1e-4)
 
 
+def test_classes_that_differ_by_task_are_matched_by_their_order():
+    samples = make_samples("classification")
+    other = np.where(samples.y > 0, "yes", "no")
+    y = np.where(samples.task == "task 1", other, np.where(samples.y > 0, "b", "a"))
+    mixed = kh.PooledClassifier(kernels=BANK).fit(samples.X, y, task=samples.task)
+    plain = kh.PooledClassifier(kernels=BANK).fit(samples.X, samples.y, task=samples.task)
+    found = mixed.predict(samples.X, task=samples.task)
+    assert set(found[samples.task == "task 1"]) <= {"no", "yes"}
+    second = np.isin(found, ["yes", "b"])
+    np.testing.assert_array_equal(second, plain.predict(samples.X) > 0)
+    assert mixed.score(samples.X, y, task=samples.task) == pytest.approx(np.mean(found == y))
+    search = kh.KernelSearchCV(kh.PooledClassifier(kernels=BANK), {"C": [0.1, 1.0]}, cv=2)
+    search.fit(samples.X, y, task=samples.task)
+    np.testing.assert_array_equal(search.n_models_, 2)
+    with pytest.raises(ValueError, match="not seen in fit: 'new'"):
+        mixed.predict(samples.X[:1], task=["new"])
+    with pytest.raises(ValueError, match="task is required"):
+        mixed.predict(samples.X[:1])
+
+
 def test_it_searches_like_the_others():
     samples = make_samples("regression", sizes=(30, 24))
     search = kh.KernelSearchCV(kh.PooledRegressor(kernels=BANK), {"C": [0.1, 1.0, 10.0]}, cv=2)

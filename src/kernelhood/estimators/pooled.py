@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,13 @@ from sklearn.utils.validation import column_or_1d
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators._base import MultiTaskKernelModel
+from kernelhood.estimators._classes import class_codes, task_classes
 from kernelhood.estimators._docs import documented
 from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.kernels import Custom, KernelBank
 from kernelhood.solvers.fixed import solve_fixed
-from kernelhood.tasks import TaskRows
+from kernelhood.tasks import TaskRows, known_tasks, split_by_label
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ class _PooledStep(MultiTaskKernelModel):
     -----
     The kernel is the average of the base kernels, as in AVMTMKL, but one SVM with one intercept is
     fitted to the samples of all tasks. Whatever lets tasks share functions has to beat it where the
-    tasks differ, and AVMTMKL where they have something in common. The labels of a classification
-    have to mean the same in all tasks, and every task can be predicted, whether it was seen or not.
+    tasks differ, and AVMTMKL where they have something in common. Where tasks have different
+    classes, the first class of one stands for the first of every other; where they have the same,
+    tasks that were not seen can be predicted, too.
     """
 
     def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
@@ -91,6 +94,37 @@ class PooledClassifier(_PooledStep, MultiTaskClassifier):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
     (True, True)
     """
+
+    #: The classes by task, where tasks have different ones.
+    _classes_by_task: dict[Hashable, AnyArray] | None = None
+
+    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
+        points, (everything,) = super()._read_training_data(X, y, task)
+        labels = MultiTaskClassifier._read_points(self, X, task, reset=False)[1]
+        self._classes_by_task = None
+        if labels is None:
+            return points, [everything]
+        parts = split_by_label(labels, everything.y)
+        classes = [task_classes(part, many=False) for part in parts]
+        if all(np.array_equal(one, classes[0]) for one in classes):
+            return points, [everything]
+        self._classes_by_task = {part.name: one for part, one in zip(parts, classes, strict=True)}
+        codes = np.empty(len(everything.y), dtype=np.intp)
+        for part, one in zip(parts, classes, strict=True):
+            codes[part.rows] = class_codes(part.y, one)
+        return points, [TaskRows(everything.name, everything.rows, codes)]
+
+    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
+        """Return the predicted class of every row; see `fit`."""
+        codes = super().predict(X, task=task)
+        if self._classes_by_task is None:
+            return codes
+        labels = MultiTaskClassifier._read_points(self, X, task, reset=False)[1]
+        if labels is None:
+            raise ValueError("task is required, one label per row of X: classes differ by task.")
+        known_tasks(labels, list(self._classes_by_task))
+        pairs = zip(labels.tolist(), codes.tolist(), strict=True)
+        return np.array([self._classes_by_task[label][code] for label, code in pairs])
 
 
 @documented
