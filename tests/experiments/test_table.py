@@ -80,3 +80,9 @@ def test_latex_escapes_and_marks_the_best(scores):
     assert r"\textbf{20.00}" in text
     assert text.count("&") == 3 * 7
     assert text.startswith(r"\begin{tabular}{lrrrrrrr}")
+
+
+def test_small_errors_show_what_makes_them_differ(scores):
+    small = scores.assign(score=scores["score"] / 1000.0)
+    text = to_text(small[small["dataset"] == "sarcos"])
+    assert "0.0400 ± 0.0100" in text

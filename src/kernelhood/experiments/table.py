@@ -56,9 +56,13 @@ def _metric_of(results: Any, dataset: str) -> str:
 
 
 def cell(line: Any, *, plus_minus: str = "±") -> str:
-    """Return mean and standard error as text; a single run has no standard error."""
-    spread = "" if np.isnan(line.error) else f" {plus_minus} {line.error:.2f}"
-    return f"{line.mean:.2f}{spread}"
+    """Return mean and standard error as text; a single run has no standard error.
+
+    Errors below one have two more digits, or small ones would look alike.
+    """
+    digits = 4 if abs(line.mean) < 1.0 else 2
+    spread = "" if np.isnan(line.error) else f" {plus_minus} {line.error:.{digits}f}"
+    return f"{line.mean:.{digits}f}{spread}"
 
 
 def grid_of_cells(results: Any) -> tuple[list[str], list[list[str]]]:
