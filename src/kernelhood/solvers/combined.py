@@ -139,13 +139,11 @@ def _add_rows(
 
 @compiled
 def _add_gathered(
-    total: Array, weights: Array, active: Indices, Ks: Array, point: int, where: Indices
+    row: Array, weight: float, source: Array, point: Indices, first: int, last: int
 ) -> None:
-    """Add the weighted values between a point and others, which are named by their numbers."""
-    for m in active:
-        weight, source = weights[m], Ks[m, point]
-        for j in range(total.shape[0]):
-            total[j] += weight * source[where[j]]
+    """Add the weighted values at the points of the samples from first to last."""
+    for j in range(first, last):
+        row[j] += weight * source[point[j]]
 
 
 @compiled
@@ -161,29 +159,28 @@ def kernel_row(kernel: CombinedKernel, i: int) -> Array:
 @compiled
 def _fill_row(kernel: CombinedKernel, i: int, row: Array) -> None:
     layout = kernel.layout
-    cell = layout.cell[i]
+    cell, p = layout.cell[i], layout.point[i]
     row[:] = 0.0
-    if kernel.active.shape[0] > 0:
-        first, last = layout.reach[cell]
-        _fill_part(kernel, kernel.shared, kernel.active, i, row[first:last], first)
-    own = kernel.specific[layout.task[cell]]
-    if np.any(own != 0.0):
-        first, last = layout.starts[cell], layout.starts[cell + 1]
-        _fill_part(kernel, own, np.flatnonzero(own), i, row[first:last], first)
-    row[i] += kernel.ridge
-
-
-@compiled
-def _fill_part(
-    kernel: CombinedKernel, weights: Array, active: Indices, i: int, part: Array, first: int
-) -> None:
-    """Add a combination of the kernels to a part of row i that starts at sample `first`."""
-    layout = kernel.layout
+    first, last = layout.reach[cell, 0], layout.reach[cell, 1]
     if layout.plain:
-        _add_rows(part, weights, active, kernel.stacked, i, kernel.Ks.shape[1], first)
+        _add_rows(
+            row[first:last],
+            kernel.shared,
+            kernel.active,
+            kernel.stacked,
+            i,
+            kernel.Ks.shape[1],
+            first,
+        )
     else:
-        where = layout.point[first : first + part.shape[0]]
-        _add_gathered(part, weights, active, kernel.Ks, layout.point[i], where)
+        for m in kernel.active:
+            _add_gathered(row, kernel.shared[m], kernel.Ks[m, p], layout.point, first, last)
+    own = kernel.specific[layout.task[cell]]
+    first, last = layout.starts[cell], layout.starts[cell + 1]
+    for m in range(own.shape[0]):
+        if own[m] != 0.0:
+            _add_gathered(row, own[m], kernel.Ks[m, p], layout.point, first, last)
+    row[i] += kernel.ridge
 
 
 @compiled

@@ -164,31 +164,29 @@ def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
     return _direction(L, Z, sides, point, residual, rz, rw)
 
 
-@compiled
 def _gap(K: Array, terms: DualTerms, v: Array) -> float:
     Kv = K @ v
     return svm_gap(v, Kv, best_intercepts(Kv, terms), terms)
 
 
-@compiled
 def _follow(
     K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float, max_iter: int
 ) -> tuple[_Point, float]:
     """Follow the central path; return the best feasible point on it and its gap."""
     n, n_groups = K.shape[0], point.intercepts.shape[0]
-    jitter = 1e-15 * np.trace(K)
+    jitter = 1e-15 * float(np.trace(K))
     v = _add_up(sides.sample, sides.sign * point.x, n)
     best, best_point = np.inf, point
     for _ in range(max_iter):
         try:
             step = _newton_step(K, sides, point, v, jitter)
-        except Exception:  # compiled code knows no narrower one; rounding has ended the progress
+        except np.linalg.LinAlgError:  # rounding has ended the progress
             break
         point = _moved(point, step, _longest(point, step))
         v = _add_up(sides.sample, sides.sign * point.x, n)
         gap = _gap(K, terms, v)
-        off = np.max(np.abs(_add_up(sides.group, v, n_groups)))
-        if gap < best and off <= 1e-9 * np.sum(np.abs(v)):
+        off = float(np.max(np.abs(_add_up(sides.group, v, n_groups))))
+        if gap < best and off <= 1e-9 * float(np.sum(np.abs(v))):
             best, best_point = gap, point
         if best <= 0.5 * gap_tol or gap > _DIVERGED * best:
             break

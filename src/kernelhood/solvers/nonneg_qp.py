@@ -9,15 +9,12 @@ from kernelhood._typing import Array, Flags
 
 _RIDGE = 1e-13
 _LEVEL = 1e-12
-_LARGE = 32  # from here on a call of LAPACK is worth it
 
 
 @compiled
 def _eliminate(A: Array, b: Array) -> Array:
     """Solve a system by elimination with pivots; both arguments are overwritten."""
     n = b.shape[0]
-    if n > _LARGE:
-        return np.asarray(np.linalg.solve(A, b), np.float64)
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
@@ -43,8 +40,12 @@ def _minimise_on_face(
     Q: Array, c: Array, row: Array, x: Array, free: Flags, ridge: float
 ) -> tuple[Array, float]:
     """Minimise over the free entries, keeping ``row'x``; return the point and the multiplier."""
-    places = np.flatnonzero(free)
-    size = places.shape[0]
+    n, size = x.shape[0], 0
+    places = np.empty(n, np.intp)
+    for i in range(n):
+        if free[i]:
+            places[size] = i
+            size += 1
     kkt, rhs = np.zeros((size + 1, size + 1)), np.zeros(size + 1)
     bound = False
     for a in range(size):
@@ -59,8 +60,9 @@ def _minimise_on_face(
     if not bound:
         kkt[size, size] = 1.0
     solution = _eliminate(kkt, rhs)
-    y = np.zeros_like(x)
-    y[places] = solution[:size]
+    y = np.zeros(n)
+    for a in range(size):
+        y[places[a]] = solution[a]
     return y, float(solution[size])
 
 

@@ -121,9 +121,13 @@ def _spread(layout: Layout, starts: Indices, group: int, i: int, far: bool) -> t
     """
     if not far or starts.shape[0] == 2:
         return group, group + 1
-    first, last = layout.reach[layout.cell[i]]
-    begin = np.searchsorted(starts, min(first, starts[group]))
-    return begin, np.searchsorted(starts, max(last, starts[group + 1]))
+    cell = layout.cell[i]
+    begin, end = group, group + 1
+    while starts[begin] > layout.reach[cell, 0]:
+        begin -= 1
+    while starts[end] < layout.reach[cell, 1]:
+        end += 1
+    return begin, end
 
 
 @compiled
@@ -158,7 +162,7 @@ def smo(
         The sample whose row is needed to go on, where rows are filled from outside; or -1.
     """
     starts, held, diagonal = terms.starts, kernel.Ks.shape[0] > 0, kernel.diagonal
-    n, n_groups, far = len(v), starts.shape[0] - 1, bool(np.any(kernel.shared != 0.0))
+    n, n_groups, far = len(v), starts.shape[0] - 1, kernel.active.shape[0] > 0
     state = _State(Kv, np.empty(n), np.empty(n), np.empty(n))
     top, edges = np.empty(n_groups, np.intp), np.empty((n_groups, 2))
     for k in range(n):

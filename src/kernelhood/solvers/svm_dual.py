@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import CombinedKernel, kernel_matrix
@@ -21,7 +20,6 @@ _FIRST_VIOLATION = 0.3
 _ROWS_AT_ONCE = 256
 
 
-@compiled
 def _pair_steps(
     kernel: CombinedKernel,
     terms: DualTerms,
@@ -35,8 +33,7 @@ def _pair_steps(
 
     Steps that do not halve the gap in a few rounds through the samples have stalled.
 
-    Both vectors are updated in place. Small problems spend more time on the way into compiled code
-    than in it, hence one call for all levels. Returns the gap, the violation and the budget that
+    Both vectors are updated in place. Returns the gap, the violation and the budget that
     are left, the edges of the groups and the missing sample or -1.
     """
     gap, some = np.inf, _STEPS_BETWEEN_LOOKS * len(v)
@@ -45,7 +42,7 @@ def _pair_steps(
         budget -= 1 + n_steps
         if missing >= 0:
             return gap, violation, budget, edges, missing
-        before, gap = gap, svm_gap(v, Kv, 0.5 * (edges[:, 0] + edges[:, 1]), terms)
+        before, gap = gap, svm_gap(v, Kv, edges.mean(axis=1), terms)
         stalled = n_steps == some and gap > 0.5 * before
         if gap <= gap_tol or budget <= 0 or stalled:
             return gap, violation, budget, edges, -1

@@ -9,7 +9,6 @@ from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 
 
-@compiled
 def best_intercepts(Kv: Array, terms: DualTerms) -> Array:
     """Return for every group the intercept b that minimises the total loss of ``Kv + b``.
 
@@ -28,33 +27,27 @@ def best_intercepts(Kv: Array, terms: DualTerms) -> Array:
     -------
     ndarray of shape (n_groups,)
     """
-    intercepts = np.empty(len(terms.starts) - 1)
-    for g in range(len(intercepts)):
-        first, last = terms.starts[g], terms.starts[g + 1]
-        upper, lower = terms.upper[first:last], terms.lower[first:last]
-        rest = terms.target[first:last] - Kv[first:last]
-        kinks = np.concatenate((rest - terms.epsilon, rest + terms.epsilon))
-        jumps = np.concatenate((upper, -lower))
-        intercepts[g] = _where_slope_vanishes(kinks, jumps, np.sum(upper))
-    return intercepts
+    rest = terms.target - Kv
+    return np.array(
+        [
+            _best_intercept(rest[own], terms.lower[own], terms.upper[own], terms.epsilon)
+            for own in map(slice, terms.starts[:-1], terms.starts[1:])
+        ]
+    )
 
 
-@compiled
-def _where_slope_vanishes(kinks: Array, jumps: Array, total: float) -> float:
-    """Return where a slope that starts at -total and jumps at the kinks comes to zero."""
+def _best_intercept(rest: Array, lower: Array, upper: Array, epsilon: float) -> float:
+    kinks = np.concatenate([rest - epsilon, rest + epsilon])
+    jumps = np.concatenate([upper, -lower])
+    kinks, jumps = kinks[jumps > 0.0], jumps[jumps > 0.0]
     order = np.argsort(kinks)
-    slope, flat = -total, 1e-12 * total
-    left = np.nan
-    for place in order:
-        if jumps[place] > 0.0:
-            if not np.isnan(left):
-                return 0.5 * (left + kinks[place])
-            slope += jumps[place]
-            if slope > flat:
-                return kinks[place]
-            if slope >= -flat:
-                left = kinks[place]
-    return left
+    total = float(np.sum(upper))
+    slopes = np.cumsum(jumps[order]) - total
+    flat = 1e-12 * total
+    first = int(np.argmax(slopes >= -flat))
+    if slopes[first] <= flat and first + 1 < len(order):
+        return float(0.5 * (kinks[order[first]] + kinks[order[first + 1]]))
+    return float(kinks[order[first]])
 
 
 @compiled
