@@ -7,13 +7,25 @@ import time
 import pytest
 
 SEARCH = """
+import pathlib
+import sys
+
 import numpy as np
 import kernelhood as kh
+
+
+def scored(model, X, y):
+    pathlib.Path(sys.argv[1]).touch()  # in a worker: it is at work
+    return np.mean(model.predict(X) == y)
+
 
 if __name__ == "__main__":
     data = kh.datasets.make_multitask(40, 60, random_state=0)
     search = kh.KernelSearchCV(
-        kh.MTONMKLClassifier(tol=1e-9), {"beta": list(2.0 ** np.linspace(-20, 0, 4000))}, n_jobs=2
+        kh.MTONMKLClassifier(tol=1e-9),
+        {"beta": list(2.0 ** np.linspace(-20, 0, 4000))},
+        scoring=scored,
+        n_jobs=2,
     )
     print("started", flush=True)
     try:
@@ -36,10 +48,10 @@ def processes_of(group):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal to a process group")
 def test_an_interrupt_ends_the_search_and_its_processes(tmp_path):
-    script = tmp_path / "search.py"
+    script, at_work = tmp_path / "search.py", tmp_path / "at_work"
     script.write_text(SEARCH)
     running = subprocess.Popen(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), str(at_work)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -47,7 +59,10 @@ def test_an_interrupt_ends_the_search_and_its_processes(tmp_path):
     )
     try:
         assert running.stdout.readline().strip() == "started"
-        time.sleep(4.0)
+        deadline = time.monotonic() + 120.0
+        while not at_work.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert at_work.exists()
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
         assert out.strip() == "interrupted []"
