@@ -8,6 +8,7 @@ import pytest
 
 SEARCH = """
 import pathlib
+import signal
 import sys
 
 import numpy as np
@@ -20,6 +21,8 @@ def scored(model, X, y):
 
 
 if __name__ == "__main__":
+    # What is started in the background inherits that the signal is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     data = kh.datasets.make_multitask(40, 60, random_state=0)
     search = kh.KernelSearchCV(
         kh.MTONMKLClassifier(tol=1e-9),
