@@ -8,6 +8,7 @@ components of their own.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ class Layout(NamedTuple):
     @property
     def n_tasks(self) -> int:
         """The number of tasks."""
-        return int(self.task.max()) + 1
+        return 1 if len(self.task) == 1 else int(self.task.max()) + 1
 
     @property
     def component_starts(self) -> Indices:
@@ -52,6 +53,7 @@ class Layout(NamedTuple):
         return np.append(np.unique(self.reach[:, 0]), self.starts[-1])
 
 
+@lru_cache(maxsize=64)
 def one_task(n_samples: int) -> Layout:
     """Return the layout of a task on its own."""
     points = np.arange(n_samples, dtype=np.intp)
