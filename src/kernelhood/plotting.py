@@ -37,13 +37,7 @@ def plot_weights(
         share = shares[:, number]
         ax.barh(range(len(share)), share, left=left, color=colour, label=kernel_names[number])
         left += share
-    ax.set_yticks(range(len(task_names)), [str(name) for name in task_names])
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("share of the kernel weight")
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return _labelled_bars(ax, task_names, "share of the kernel weight", 1.0)
 
 
 def plot_sharing(
@@ -89,11 +83,17 @@ def plot_sharing(
             left += share
     for place, share in enumerate(scale * shared.sum()):
         ax.text(1.01, place, f"{share:.0%}", va="center", fontsize="small")
-    ax.set_yticks(places, [str(name) for name in task_names])
+    label = "share of the kernel weight; hatched: the task's own, number: common to all"
+    return _labelled_bars(ax, task_names, label, 1.1)
+
+
+def _labelled_bars(ax: Any, task_names: Sequence[Any], label: str, legend_at: float) -> Any:
+    """Finish a picture with a bar of shares for each task; return its axes."""
+    ax.set_yticks(range(len(task_names)), [str(name) for name in task_names])
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
-    ax.set_xlabel("share of the kernel weight; hatched: the task's own, number: common to all")
-    ax.legend(loc="center left", bbox_to_anchor=(1.1, 0.5), frameon=False)
+    ax.set_xlabel(label)
+    ax.legend(loc="center left", bbox_to_anchor=(legend_at, 0.5), frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

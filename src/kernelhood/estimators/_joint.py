@@ -41,6 +41,16 @@ def class_pairs(n_pairs: int) -> list[Pair]:
     return list(combinations(range(n_classes), 2))
 
 
+def pair_components(problems: Sequence[TaskProblem]) -> list[list[int]]:
+    """Return for every task the number of each of its pairs of classes among those of all tasks.
+
+    Pairs are the same where the places of their classes among the task's classes are.
+    """
+    keys = [class_pairs(problem.n_pairs) for problem in problems]
+    order = sorted({key for own in keys for key in own})
+    return [[order.index(key) for key in own] for own in keys]
+
+
 @dataclass(frozen=True)
 class JointSamples:
     """The samples of all tasks in the order of the joint problem.
@@ -56,8 +66,6 @@ class JointSamples:
         Where the samples stand.
     places : list of ndarray of int
         For every task where its samples, in the order of its own problem, are in the joint one.
-    pairs : list of list
-        For every task the component of each of its pairs of classes.
     counts : ndarray of shape (n_tasks, n_points)
         The weight of each task's samples at each point.
     """
@@ -65,20 +73,16 @@ class JointSamples:
     points: Any
     layout: Layout
     places: list[Indices]
-    pairs: list[list[int]]
     counts: Array
 
     @classmethod
     def of(cls, problems: Sequence[TaskProblem]) -> JointSamples:
         """Put the samples of the tasks side by side."""
-        keys = [class_pairs(problem.n_pairs) for problem in problems]
-        order = sorted({key for own in keys for key in own})
-        cells = [
-            (component, t, keys[t].index(key))
-            for component, key in enumerate(order)
-            for t in range(len(problems))
-            if key in keys[t]
-        ]
+        cells = sorted(
+            (component, t, pair)
+            for t, components in enumerate(pair_components(problems))
+            for pair, component in enumerate(components)
+        )
         numbers, points = _numbered(problems, sum(len(one.sample) for one in problems))
         pieces, sizes, at = [], [], 0
         places = [np.empty(len(one.sample), dtype=np.intp) for one in problems]
@@ -93,8 +97,7 @@ class JointSamples:
         counts = np.zeros((len(problems), points.shape[0]))
         for t, problem in enumerate(problems):
             np.add.at(counts[t], numbers[t], problem.sample_weight)
-        pairs = [[order.index(key) for key in own] for own in keys]
-        return cls(points, layout, places, pairs, counts)
+        return cls(points, layout, places, counts)
 
     def terms(self, problems: Sequence[TaskProblem], intercept: str) -> DualTerms:
         """Return the losses of all tasks as one, with intercepts per task or in common."""
@@ -163,18 +166,19 @@ class JointKernels:
         self.n_tasks, self.cache_size = len(problems), cache_size
         self.kernels = PointKernels(bank, self.samples.points)
         self._dtype = np.dtype(storage)
-        self.Ks = self._held()
-
-    def _held(self) -> Array | None:
         n_points = self.kernels.n_points
-        if self._size(n_points, n_points) > self.cache_size:
-            return None
+        held = self._size(n_points, n_points) <= cache_size
+        self.Ks = self._evaluated(n_points) if held else None
+
+    def _evaluated(self, n_points: int) -> Array:
+        """Return all kernel matrices; those in single precision come block by block."""
         Ks = np.empty((len(self.kernels), n_points, n_points), dtype=self._dtype)
         if self._dtype == np.float64:
             return self.kernels.bank(self.samples.points, out=Ks)
         step = max(1, 2**22 // (len(Ks) * n_points))
         for begin in range(0, n_points, step):
-            Ks[:, begin : begin + step] = self.rows(slice(begin, begin + step))
+            rows = slice(begin, begin + step)
+            Ks[:, rows] = self.kernels.stack(rows, slice(None))
         return Ks
 
     def _size(self, n_rows: int, n_columns: int) -> float:
@@ -190,10 +194,9 @@ class JointKernels:
 
     def rows(self, rows: slice) -> Array:
         """Return every kernel between some points and all of them."""
-        held = getattr(self, "Ks", None)
-        if held is not None:
-            return np.asarray(held[:, rows], dtype=np.float64)
-        return self.kernels.stack(rows, slice(None))
+        if self.Ks is None:
+            return self.kernels.stack(rows, slice(None))
+        return np.asarray(self.Ks[:, rows], dtype=np.float64)
 
     @cached_property
     def traces(self) -> Array:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators._base import MultiTaskKernelModel
-from kernelhood.estimators._joint import JointKernels, JointSamples
+from kernelhood.estimators._joint import JointKernels, pair_components
 from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.kernels import KernelBank
 from kernelhood.plotting import plot_sharing
@@ -67,11 +67,6 @@ class FunctionSharing(MultiTaskKernelModel):
     cache_size: float
     storage: str
 
-    def _share(self, settings: Mapping[str, Any]) -> None:
-        """Keep the parameters of sharing."""
-        for name, value in settings.items():
-            setattr(self, name, value)
-
     @classmethod
     def _couples(cls, params: Mapping[str, Any]) -> bool:
         return bool(params["sharing"] == "functions")
@@ -100,12 +95,13 @@ class FunctionSharing(MultiTaskKernelModel):
         n_kernels = len(self._bank)
         self.shared_weights_ = joint.weights[:n_kernels]
         self.specific_weights_ = np.maximum(self.weights_ - self.shared_weights_, 0.0)
-        places = JointSamples.of(problems)
-        self._components = places.pairs
+        self._components = pair_components(problems)
         self._all_support = _stack_rows(self.support_vectors_)
-        n_components = 1 + max(max(own) for own in places.pairs)
+        n_components = 1 + max(max(own) for own in self._components)
         coefficients = [np.zeros((n_components, len(support))) for support in self.support_]
-        for part, components, own in zip(coefficients, places.pairs, self.dual_coef_, strict=True):
+        for part, components, own in zip(
+            coefficients, self._components, self.dual_coef_, strict=True
+        ):
             part[components] = own
         self._all_coef = np.hstack(coefficients)
 

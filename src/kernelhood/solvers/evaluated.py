@@ -105,10 +105,10 @@ class EvaluatedFamily(KernelFamily):
                 for some, first, last in self._by_component(block):
                     Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
                     products[:n_kernels, first:last] += change[some] @ Ks
-        if self.specifics:
-            for some, _, first, last in self._by_cell(changed):
-                Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
-                products[-n_kernels:, first:last] += change[some] @ Ks
+            if self.specifics:
+                for some, _, first, last in self._by_cell(block):
+                    Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
+                    products[-n_kernels:, first:last] += change[some] @ Ks
 
     def _by_component(self, samples: Indices) -> Iterator[tuple[Indices, int, int]]:
         """Yield the samples of each component, and where it starts and ends."""
