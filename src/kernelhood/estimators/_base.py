@@ -29,7 +29,8 @@ from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.neighborhood import frobenius_gram
 from kernelhood.tasks import TaskRows
 
-_TECHNICAL = frozenset(
+#: Parameters that change how a model is computed or read, not the model.
+TECHNICAL = frozenset(
     {"max_iter", "task_column", "n_jobs", "verbose", "unseen_task", "cache_size", "storage"}
 )
 
@@ -130,9 +131,10 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
     def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameters that give the same predictor and are equal for equal models.
 
-        Raises a ValueError for parameters outside the method's domain.
+        They are without the technical ones. Raises a ValueError for parameters outside the
+        method's domain.
         """
-        return {name: value for name, value in params.items() if name not in _TECHNICAL}
+        return dict(params)
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:

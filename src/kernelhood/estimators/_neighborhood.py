@@ -100,11 +100,13 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
         if not cls._couples(params):
             same.update(specific_cost=1.0, intercept="task")
         if params["formulation"] == "corrected":
-            return {**same, "C": 1.0, "eta": 1.0, "beta": beta / C**2}
-        if params["formulation"] == "printed":
-            return {**same, "eta": eta / beta, "beta": 1.0}
-        reward = 2.0 * eta * beta / (eta - 2.0 * beta)
-        return {**same, "eta": reward, "beta": 0.25 * reward}
+            same.update(C=1.0, eta=1.0, beta=beta / C**2)
+        elif params["formulation"] == "printed":
+            same.update(eta=eta / beta, beta=1.0)
+        else:
+            reward = 2.0 * eta * beta / (eta - 2.0 * beta)
+            same.update(eta=reward, beta=0.25 * reward)
+        return same
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from kernelhood._typing import Indices
-from kernelhood.estimators._base import MultiTaskKernelModel
+from kernelhood.estimators._base import TECHNICAL, MultiTaskKernelModel
 
 _C = tuple(2.0**k for k in range(-13, 14))
 _POWERS = tuple(2.0**k for k in range(41))
@@ -92,12 +92,13 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
         raise ValueError("param_grid holds no point.")
     defaults = estimator.get_params(deep=False)
     _check_names(points, defaults, estimator)
+    fixed, given = _without_technical(defaults), [_without_technical(point) for point in points]
     keys: list[Hashable | None] = []
     reasons: dict[int, str] = {}
     found: dict[Hashable, dict[str, Any]] = {}
-    for number, point in enumerate(points):
+    for number, point in enumerate(given):
         try:
-            canonical = estimator._canonical({**defaults, **point})
+            canonical = estimator._canonical({**fixed, **point})
         except ValueError as error:
             reasons[number] = str(error)
             keys.append(None)
@@ -121,6 +122,13 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
     by_strength = sorted(range(len(models)), key=lambda number: _strength(models[number]))
     strength = np.argsort(np.array(by_strength, dtype=np.intp))
     return Models(points, model_of, models, strength, reasons)
+
+
+def _without_technical(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that make a model; the same ones where all of them do."""
+    if TECHNICAL.isdisjoint(params):
+        return params
+    return {name: value for name, value in params.items() if name not in TECHNICAL}
 
 
 def _check_names(points: list[dict[str, Any]], defaults: Mapping[str, Any], estimator: Any) -> None:
