@@ -64,7 +64,7 @@ def test_the_domain(formulation, eta, allowed):
 
 
 def test_unknown_formulations_are_refused():
-    with pytest.raises(ValueError, match="one of corrected, printed, normalized, got 'exact'"):
+    with pytest.raises(ValueError, match="one of normalized, corrected, printed, got 'exact'"):
         coefficients("exact", 16.0, 1.0)
 
 

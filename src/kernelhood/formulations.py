@@ -18,7 +18,8 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.solvers.penalty import Penalty
 
-FORMULATIONS = ("corrected", "printed", "normalized")
+#: The first one is the default.
+FORMULATIONS = ("normalized", "corrected", "printed")
 
 
 class Coefficients(NamedTuple):

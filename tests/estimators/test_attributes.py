@@ -64,7 +64,7 @@ def test_the_support_rebuilds_the_decision_function(classifier, labelled, small_
 
 @pytest.mark.parametrize("formulation", ["corrected", "printed", "normalized"])
 def test_kernels_are_combinations_at_any_points(formulation, labelled, small_bank, rng):
-    model = kh.MTONMKLClassifier(kernels=small_bank, formulation=formulation, C=3.0)
+    model = kh.MTONMKLClassifier(kernels=small_bank, formulation=formulation, C=3.0, beta=1.0)
     model.fit(labelled.X, labelled.y, task=labelled.task)
     X, Z = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
     for t, name in enumerate(model.tasks_):

@@ -69,7 +69,8 @@ def test_a_task_of_one_sample(formulation):
 
 @pytest.mark.parametrize("made", [kh.MTONMKLClassifier, kh.MTONMKLRegressor])
 def test_a_tiny_c_leaves_no_kernel(made, labelled):
-    model = made(C=1e-4).fit(labelled.X, labelled.y, task=labelled.task)
+    model = made(C=1e-4, beta=1.0, formulation="corrected")
+    model.fit(labelled.X, labelled.y, task=labelled.task)
     np.testing.assert_array_equal(model.weights_, np.zeros((3, 10)))
     assert model.dual_gap_ <= 1e-3
     assert np.all(np.isfinite(model.predict(labelled.X, task=labelled.task)))
@@ -82,7 +83,7 @@ def test_a_tiny_c_leaves_no_kernel(made, labelled):
 def test_without_kernels_the_larger_class_wins():
     X = np.random.default_rng(0).normal(size=(30, 2))
     y = np.where(np.arange(30) < 10, "few", "many")
-    model = kh.MTONMKLClassifier(C=1e-5).fit(X, y)
+    model = kh.MTONMKLClassifier(C=1e-5, beta=1.0, formulation="corrected").fit(X, y)
     assert set(model.predict(X)) == {"many"}
     assert model.objective_ == pytest.approx(1e-5 * 2.0 * 10, rel=1e-6)
 

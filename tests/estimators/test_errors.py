@@ -215,6 +215,6 @@ def test_nothing_works_before_fit(made, call):
 def test_too_few_iterations_are_reported_by_task(made, data):
     message = r"max_iter=1 ended before .* tol=1e-06 for .*'task 0' \(.*'task 2' \("
     with pytest.warns(ConvergenceWarning, match=message):
-        model = made(max_iter=1, tol=1e-6, C=10.0).fit(**data)
+        model = made(max_iter=1, tol=1e-6, C=10.0, formulation="corrected").fit(**data)
     assert model.dual_gap_ > 1e-6
     assert model.n_iter_ == 1

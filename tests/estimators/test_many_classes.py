@@ -24,7 +24,7 @@ def three_classes(sizes=(33, 27), seed=0):
 
 
 def estimator(**settings):
-    given = {"kernels": BANK, "C": 2.0, "beta": 0.05, "tol": 1e-8}
+    given = {"kernels": BANK, "C": 2.0, "beta": 0.05, "formulation": "corrected", "tol": 1e-8}
     return kh.MTONMKLClassifier(**{**given, **settings})
 
 

@@ -29,7 +29,7 @@ def values(model, X, task=None):
 def test_one_kernel_and_one_task_is_svc_at_the_learned_scale(kernel, C):
     samples = make_samples(sizes=(40,))
     fresh = make_samples(sizes=(30,), seed=1).X
-    model = kh.MTONMKLClassifier(kernels=kernel, C=C, beta=0.01, tol=1e-12)
+    model = kh.MTONMKLClassifier(kernels=kernel, C=C, beta=0.01, formulation="corrected", tol=1e-12)
     model.fit(samples.X, samples.y)
     scale = model.weights_[0, 0]
     assert scale > 0.0
@@ -45,7 +45,7 @@ def test_one_kernel_and_one_task_is_svc_at_the_learned_scale(kernel, C):
 def test_one_kernel_and_one_task_is_svr_at_the_learned_scale(kernel, C):
     samples = make_samples("regression", sizes=(40,))
     fresh = make_samples(sizes=(30,), seed=1).X
-    model = kh.MTONMKLRegressor(kernels=kernel, C=C, beta=0.01, tol=1e-12)
+    model = kh.MTONMKLRegressor(kernels=kernel, C=C, beta=0.01, formulation="corrected", tol=1e-12)
     model.fit(samples.X, samples.y)
     scale = model.weights_[0, 0]
     assert scale > 0.0
@@ -58,7 +58,9 @@ def test_one_kernel_and_one_task_is_svr_at_the_learned_scale(kernel, C):
 def test_the_scale_balances_the_svm_and_the_price_of_the_trace():
     samples = make_samples(sizes=(30,))
     kernel = kh.Gaussian(1.0)
-    model = kh.MTONMKLClassifier(kernels=kernel, beta=0.3, tol=TIGHT).fit(samples.X, samples.y)
+    model = kh.MTONMKLClassifier(kernels=kernel, beta=0.3, formulation="corrected", tol=TIGHT).fit(
+        samples.X, samples.y
+    )
     K = kernel(samples.X)
     v = svm(model.weights_[0, 0] * K, samples.y, C=1.0).v
     assert 0.5 * v @ K @ v == pytest.approx(0.3 * 30, rel=1e-5)
@@ -95,7 +97,7 @@ def test_objective_is_that_of_a_conic_solver(kind, formulation, eta, beta, C, sm
 def test_objective_with_sample_and_class_weights_is_that_of_a_conic_solver(small_bank, rng):
     samples = make_samples(sizes=(25,))
     weight = rng.uniform(0.2, 3.0, size=25)
-    model = kh.MTONMKLClassifier(kernels=small_bank, formulation="printed", tol=1e-6)
+    model = kh.MTONMKLClassifier(kernels=small_bank, beta=1.0, formulation="printed", tol=1e-6)
     model.fit(samples.X, samples.y, sample_weight=weight)
     optimum = conic_optimum(
         small_bank(samples.X), samples.y, C=1.0, a=2.0 / 25.0, f=18.0 / 25.0, weight=weight
@@ -122,7 +124,7 @@ def test_a_weight_counts_as_repetition(kind, formulation, small_bank):
 
 def test_eta_moves_the_neighborhood_and_no_prediction(labelled, small_bank):
     models = [
-        kh.MTONMKLClassifier(kernels=small_bank, eta=eta).fit(
+        kh.MTONMKLClassifier(kernels=small_bank, eta=eta, beta=1.0, formulation="corrected").fit(
             labelled.X, labelled.y, task=labelled.task
         )
         for eta in (0.5, 16.0, 1e6)
@@ -142,7 +144,7 @@ def test_eta_moves_the_neighborhood_and_no_prediction(labelled, small_bank):
 def test_twice_c_and_four_times_beta_is_the_same_model(kind, tol, small_bank):
     samples = make_samples(kind)
     fresh = make_samples(kind, seed=1)
-    one = estimator(kind, kernels=small_bank, C=1.5, beta=0.7, tol=tol)
+    one = estimator(kind, kernels=small_bank, C=1.5, beta=0.7, formulation="corrected", tol=tol)
     one.fit(samples.X, samples.y, task=samples.task)
     two = clone(one).set_params(C=3.0, beta=2.8).fit(samples.X, samples.y, task=samples.task)
     np.testing.assert_allclose(

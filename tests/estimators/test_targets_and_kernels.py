@@ -133,7 +133,7 @@ def test_class_weights_may_name_classes_of_some_tasks_only(labelled):
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_regression_does_not_depend_on_the_units_of_y(scale, measured):
-    plain = kh.MTONMKLRegressor(C=10.0, tol=1e-9)
+    plain = kh.MTONMKLRegressor(C=10.0, beta=1.0, formulation="corrected", tol=1e-9)
     plain.fit(measured.X, measured.y, task=measured.task)
     scaled = clone(plain).set_params(epsilon=0.1 * scale)
     scaled.fit(measured.X, scale * measured.y, task=measured.task)
@@ -145,7 +145,7 @@ def test_regression_does_not_depend_on_the_units_of_y(scale, measured):
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_targets_far_from_zero_are_no_harder(scale, measured):
-    model = kh.MTONMKLRegressor(C=100.0, epsilon=0.01 * scale)
+    model = kh.MTONMKLRegressor(C=100.0, epsilon=0.01 * scale, formulation="corrected")
     y = scale * (measured.y + 1e3)
     assert model.fit(measured.X, y, task=measured.task).dual_gap_ <= 1e-3
     assert model.score(measured.X, y, task=measured.task) > 0.95

@@ -90,7 +90,7 @@ def test_a_click_sorts_the_table_and_another_turns_it_round(page):
     numbers = [float(text.split()[0]) for text in column(page, 1)]
     assert numbers == sorted(numbers, reverse=True)
     click(page, 0)
-    names = ["MT-ONMKL", "MT-ONMKL normalized", "MT-ONMKL printed"]
+    names = ["MT-ONMKL", "MT-ONMKL corrected", "MT-ONMKL printed"]
     assert column(page, 0) == names
     click(page, 0)
     assert column(page, 0) == names[::-1]

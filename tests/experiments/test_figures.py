@@ -47,8 +47,8 @@ def test_figure_1_shows_the_mean_alignment_of_every_method(results):
     panels = [ax for ax in figure.axes if ax.images]
     assert [ax.get_title() for ax in panels] == [
         "MT-ONMKL",
+        "MT-ONMKL corrected",
         "MT-ONMKL printed",
-        "MT-ONMKL normalized",
     ]
     rows = results[(results["dataset"] == "tiny") & (results["method"] == "mt-onmkl")]
     mean = np.mean([json.loads(text) for text in rows["alignment"]], axis=0)

@@ -11,12 +11,15 @@ from kernelhood.experiments.methods import (
     offered_methods,
 )
 from kernelhood.experiments.published import TABLE_1
+from kernelhood.formulations import FORMULATIONS
 
 
 def test_formulations_are_methods():
     printed = make_estimator("mt-onmkl-printed", "classification")
     assert printed.formulation == "printed"
-    assert make_estimator("mt-onmkl", "regression").formulation == "corrected"
+    assert make_estimator("mt-onmkl-corrected", "regression").formulation == "corrected"
+    default = METHODS["mt-onmkl"][1]().formulation
+    assert make_estimator("mt-onmkl", "regression").formulation == default == FORMULATIONS[0]
 
 
 @pytest.mark.parametrize("grid", GRIDS)
@@ -32,7 +35,7 @@ def test_grids_name_parameters_of_either_estimator(method, grid):
 
 def test_all_methods_of_the_paper_are_offered():
     assert set(TABLE_1) == set(METHODS)
-    variants = [f"mt-onmkl-{name}" for name in ("printed", "normalized", "functions")]
+    variants = [f"mt-onmkl-{name}" for name in ("corrected", "printed", "functions")]
     assert offered_methods() == (*METHODS, *variants, "pooled")
     assert make_estimator("mt-onmkl-functions", "regression").sharing == "functions"
     assert label("pooled") == "Pooled SVM"

@@ -35,7 +35,7 @@ def test_the_page_fetches_nothing_and_tells_the_command(written):
 
 def test_the_same_results_give_the_same_bytes(results, tmp_path):
     few = results[results["dataset"] == "tiny"].drop(columns=["weights", "trace"])
-    few = few[few["method"] != "mt-onmkl-normalized"]
+    few = few[few["method"] != "mt-onmkl-corrected"]
     first, second = (write_report(few, tmp_path / name) for name in ("first", "second"))
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes()
@@ -65,7 +65,7 @@ def test_without_any_score_the_report_says_so(results, tmp_path):
     assert {path.name for path in files} == {"report.html", "results.csv"}
     assert "No run has a score." in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert as_text(failed).startswith(
-        "No run has a score.\nFailed: tiny, mt-onmkl, mt-onmkl-printed"
+        "No run has a score.\nFailed: tiny, mt-onmkl, mt-onmkl-corrected"
     )
 
 

@@ -2,7 +2,7 @@
 
 from kernelhood.datasets import make_multitask
 
-METHODS = ("mt-onmkl", "mt-onmkl-printed", "mt-onmkl-normalized")
+METHODS = ("mt-onmkl", "mt-onmkl-corrected", "mt-onmkl-printed")
 
 
 def make_tiny(kind="classification"):

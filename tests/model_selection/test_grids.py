@@ -56,7 +56,8 @@ def test_other_parameters_keep_models_apart():
 
 
 def test_the_strongest_comes_first():
-    found = distinct_models(kh.MTONMKLClassifier(), {"C": [2.0, 1.0], "beta": [1.0, 4.0]})
+    corrected = kh.MTONMKLClassifier(formulation="corrected")
+    found = distinct_models(corrected, {"C": [2.0, 1.0], "beta": [1.0, 4.0]})
     betas = [model["beta"] for model in found.models]
     assert betas == sorted(betas, reverse=True)
     assert found.strength.tolist() == list(range(len(betas)))
@@ -64,7 +65,9 @@ def test_the_strongest_comes_first():
 
 def test_a_grid_outside_the_domain_says_why():
     with pytest.raises(ValueError, match="no point that can be solved: .* eta >= 7"):
-        distinct_models(kh.MTONMKLClassifier(formulation="printed"), {"eta": [1.0, 2.0]})
+        distinct_models(
+            kh.MTONMKLClassifier(formulation="printed"), {"eta": [1.0, 2.0], "beta": [1.0]}
+        )
 
 
 def test_an_empty_grid_is_refused():

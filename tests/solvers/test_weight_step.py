@@ -137,3 +137,15 @@ def test_the_line_minimum_of_a_parabola_is_exact():
 
     assert line_minimum(f(0.0), -0.8, f(1.0), 1.2) == pytest.approx(0.4)
     assert line_minimum(0.0, -0.001, 0.999, 1.999) == pytest.approx(0.05)
+
+
+def test_rounding_below_zero_is_bridged_and_an_indefinite_kernel_is_named():
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=(12, 3))
+    K = low @ low.T
+    rounded = K - 1e-12 * np.trace(K) * np.eye(12)
+    wanted = low @ rng.normal(size=(3, 2))
+    found = weight_step._solve(rounded, wanted)
+    np.testing.assert_allclose(K @ found, wanted, rtol=1e-6, atol=1e-8)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive semidefinite"):
+        weight_step._solve(K - 0.1 * np.eye(12), wanted)

@@ -41,12 +41,14 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
         Weight of the distance between a task's kernel and its neighborhood-defining matrix. In
         `corrected` it moves that matrix, never the predictions.
     beta : float
-        Weight of the regulariser that the Rademacher bound suggests: the larger, the smaller
-        the kernel weights.
-    formulation : {"corrected", "printed", "normalized"}
+        Weight of the regulariser that the Rademacher bound suggests. In `normalized`, the larger,
+        the wider the kernels that are chosen; otherwise, the larger, the smaller their weights.
+    formulation : {"normalized", "corrected", "printed"}
         Which problem the paper's iteration is read as; see the page "Reading the paper".
-        `printed` needs ``eta >= 7 * beta``, `normalized` ``eta > 2 * beta``; the gap of
-        `normalized` is that of the convex problem that its stationary point solves.
+        `normalized`, the default, fixes the trace of each task's kernel and rewards concentrated
+        spectra; its gap is that of the convex problem that its stationary point solves.
+        `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
+        `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``.
 
     Attributes
     ----------

@@ -24,21 +24,23 @@ LABELS = {
     "onjkl": "ONJKL",
     "kta": "KTA",
     "mt-onmkl": "MT-ONMKL",
+    "mt-onmkl-corrected": "MT-ONMKL corrected",
     "mt-onmkl-printed": "MT-ONMKL printed",
-    "mt-onmkl-normalized": "MT-ONMKL normalized",
     "mt-onmkl-functions": "MT-ONMKL functions",
     "pooled": "Pooled SVM",
 }
 
 #: What the parts of a method's name after "mt-onmkl" stand for.
 _VARIANTS: dict[str, dict[str, Any]] = {
-    "": {"formulation": "corrected"},
-    **{name: {"formulation": name} for name in FORMULATIONS if name != "corrected"},
+    "": {"formulation": FORMULATIONS[0]},
+    **{name: {"formulation": name} for name in FORMULATIONS[1:]},
     "functions": {"formulation": "corrected", "sharing": "functions"},
 }
 
-#: The paper has no such model. Only beta / C**2 matters, so that C stays 1.
-_SHARED_FUNCTIONS = {
+#: The paper has no such model. Only beta / C**2 matters, so that C stays 1. Tasks that have
+#: nothing in common may keep their functions to themselves.
+_SHARED_FUNCTIONS: dict[str, list[Any]] = {
+    "sharing": ["weights", "functions"],
     "beta": [4.0**k for k in range(-9, 4)],
     "specific_cost": [1.0, 4.0, np.inf],
 }
@@ -51,13 +53,17 @@ _QUICK: dict[str, dict[str, list[Any]]] = {
     "rpkl": {"C": _PENALTIES, "spread_level": [1, 2, 3]},
     "onjkl": {"C": _PENALTIES, "rho": [2.0**-2, 2.0**4]},
     "kta": {"C": _PENALTIES, "eta": [2.0**-12, 2.0**-6]},
+    # Only C and the reward of concentration, 2 eta beta / (eta - 2 beta), matter.
+    "mt-onmkl": {"C": _PENALTIES, "beta": [2.0**-12, 2.0**-6]},
     # Only beta / C**2 matters.
-    "mt-onmkl": {"beta": [2.0**k for k in (-20, -16, -12, -8, -4, 0)]},
+    "mt-onmkl-corrected": {"beta": [2.0**k for k in (-20, -16, -12, -8, -4, 0)]},
     # Only C and beta / eta matter.
-    "mt-onmkl-printed": {"C": _PENALTIES, "eta": [2.0**4, 2.0**12]},
-    # Only C and the price of concentration, 2 eta beta / (eta - 2 beta), matter.
-    "mt-onmkl-normalized": {"C": _PENALTIES, "beta": [2.0**-12, 2.0**-6]},
-    "mt-onmkl-functions": {"beta": [2.0**-12, 2.0**-6, 1.0], "specific_cost": [1.0, 4.0, np.inf]},
+    "mt-onmkl-printed": {"C": _PENALTIES, "eta": [2.0**4, 2.0**12], "beta": [1.0]},
+    "mt-onmkl-functions": {
+        "sharing": ["weights", "functions"],
+        "beta": [2.0**-12, 2.0**-6, 1.0],
+        "specific_cost": [1.0, 4.0, np.inf],
+    },
     "pooled": {"C": _PENALTIES},
 }
 
@@ -68,7 +74,7 @@ def offered_methods() -> tuple[str, ...]:
     Examples
     --------
     >>> [name for name in offered_methods() if name.startswith("mt-onmkl")]
-    ['mt-onmkl', 'mt-onmkl-printed', 'mt-onmkl-normalized', 'mt-onmkl-functions']
+    ['mt-onmkl', 'mt-onmkl-corrected', 'mt-onmkl-printed', 'mt-onmkl-functions']
     """
     variants = [f"mt-onmkl-{name}" for name in _VARIANTS if name]
     return (*METHODS, *variants, *BASELINES)

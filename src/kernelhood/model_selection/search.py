@@ -80,7 +80,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     >>> import kernelhood as kh
     >>> data = kh.datasets.load_digits_tasks()
     >>> rows = slice(0, 400)
-    >>> search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [0.5, 1, 2], "beta": [1, 4]}, cv=2)
+    >>> model = kh.MTONMKLClassifier(formulation="corrected")
+    >>> search = kh.KernelSearchCV(model, {"C": [0.5, 1, 2], "beta": [1, 4]}, cv=2)
     >>> search.fit(data.X[rows], data.y[rows], task=data.task[rows]).n_models_
     4
     """

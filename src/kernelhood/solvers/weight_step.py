@@ -29,6 +29,7 @@ _NEAR = 4.0
 _LEAST_SECANT = 0.01
 _LARGE = 300
 _WIDEST_PIVOTS = 100.0
+_RIDGES = (1e-14, 1e-11, 1e-8)
 
 
 def value_hessian(
@@ -58,10 +59,8 @@ def value_hessian(
         return np.zeros((family.n_weights, family.n_weights))
     if family.fill is not None:
         family.fill(kernel, free[~kernel.ready[free]])
-    K = kernel_block(kernel, free)
-    K.flat[:: len(K) + 1] += 1e-14 * np.trace(K)
     U, E = family.columns(products, free), _indicators(free, terms)
-    Z = _solve(K, np.hstack([U, E]))
+    Z = _solve(kernel_block(kernel, free), np.hstack([U, E]))
     ZU, ZE = Z[:, : U.shape[1]], Z[:, U.shape[1] :]
     ZU -= ZE @ np.linalg.solve(E.T @ ZE, E.T @ ZU)
     return np.asarray(U.T @ ZU)
@@ -92,7 +91,7 @@ def secant_hessian(hessian: Array, step: Array, fall: Array) -> Array:
 
 
 def _solve(K: Array, B: Array) -> Array:
-    """Return ``K^-1 B`` for a positive definite K, which is overwritten.
+    """Return ``K^-1 B`` for a positive semidefinite K, with a ridge that makes it definite.
 
     Where K is large and its condition allows it, single precision takes half the time, and is
     more than the model of a step needs.
@@ -102,10 +101,16 @@ def _solve(K: Array, B: Array) -> Array:
         pivots = np.diagonal(factor)
         if info == 0 and pivots.max() < _WIDEST_PIVOTS * pivots.min():
             return np.asarray(lapack.spotrs(factor, B, lower=1)[0], dtype=np.float64)
-    _, solution, info = lapack.dposv(K.T, B, lower=1, overwrite_a=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("the kernel matrix of the free support vectors is indefinite")
-    return np.asarray(solution)
+    for ridge in _RIDGES:
+        stiff = K.copy()
+        stiff.flat[:: len(K) + 1] += ridge * np.trace(K)
+        _, solution, info = lapack.dposv(stiff.T, B, lower=1, overwrite_a=1)
+        if info == 0:
+            return np.asarray(solution)
+    raise np.linalg.LinAlgError(
+        "a kernel is not positive semidefinite: its matrix at the support vectors has a negative "
+        "eigenvalue; use kernels that are."
+    )
 
 
 def ray_step(
