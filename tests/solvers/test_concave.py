@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from kernelhood.solvers.concave import solve_concave
-from kernelhood.solvers.fixed import start_at
+from kernelhood.solvers.concave import solve_concave, solved_rewards
+from kernelhood.solvers.corners import Corners
+from kernelhood.solvers.fixed import solve_fixed, start_at
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.penalty import Penalty
 from kernelhood.solvers.warm_start import carried_start
@@ -56,18 +57,51 @@ def test_a_solution_with_a_larger_c_spares_the_path_from_zero(loss):
     assert warm.objective <= cold.objective + 2e-3 * max(abs(cold.objective), cold.svm_value)
 
 
-def test_a_carried_point_that_is_stationary_at_once_is_not_trusted():
-    X, sign = points(50)
-    terms = dual_terms("hinge", X, sign, 2.0)
+def two_sides(n=50):
+    """Return a hinge problem in which either kernel alone is stationary for a large reward."""
+    X, sign = points(n)
     sides = np.random.default_rng(0).permutation(sign)
-    Ks = np.array([share * np.outer(s, s) for share, s in ((0.9, np.ones(50)), (0.6, sides))])
-    Ks[:, range(50), range(50)] = 1.0
+    Ks = np.array([share * np.outer(s, s) for share, s in ((0.9, np.ones(n)), (0.6, sides))])
+    Ks[:, range(n), range(n)] = 1.0
+    return Ks, dual_terms("hinge", X, sign, 2.0)
+
+
+@pytest.mark.parametrize("role", ["start", "carried"])
+def test_a_stationary_start_is_left_for_a_lower_corner(role):
+    Ks, terms = two_sides()
     penalty, G = fixed_trace(Ks), gram(Ks)
-    corner = start_at(Ks, terms, np.array([0.0, 1.0]))
-    stuck = solve_concave(Ks, terms, penalty, G, 1e3, start=corner)
-    found = solve_concave(Ks, terms, penalty, G, 1e3, carried=corner)
-    assert stuck.n_iter == 0
+    worse = start_at(Ks, terms, np.array([0.0, 1.0]))
+    stuck = solve_mkl(Ks, terms, penalty._replace(quadratic=-1e3 * G), start=worse)
+    np.testing.assert_array_equal(stuck.weights, [0.0, 1.0])
+    found = solve_concave(Ks, terms, penalty, G, 1e3, **{role: worse})
+    np.testing.assert_allclose(found.weights, [1.0, 0.0])
     assert found.objective < stuck.objective
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("reward", [1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 30.0])
+def test_no_point_of_the_simplex_is_lower(loss, reward):
+    X, sign = points(30)
+    Ks, terms = np.ascontiguousarray(stack(X)[[0, 3, 6]]), dual_terms(loss, X, sign, 2.0)
+    penalty, G = fixed_trace(Ks), gram(Ks)
+    found = solve_concave(Ks, terms, penalty, G, reward)
+    shares = [(a, b, 10 - a - b) for a in range(11) for b in range(11 - a)]
+    for share in shares:
+        weights = 0.1 * np.array(share) * penalty.budget / penalty.row
+        value = solve_fixed(Ks, terms, weights, tol=1e-6).svm_value
+        other = value - 0.5 * reward * float(weights @ G @ weights)
+        assert found.objective <= other + 2e-3 * max(abs(found.objective), found.svm_value)
+
+
+def test_rewards_ahead_end_where_a_corner_is_lower():
+    Ks, terms = two_sides()
+    penalty, G = fixed_trace(Ks), gram(Ks)
+    worse = start_at(Ks, terms, np.array([0.0, 1.0]))
+    bent = penalty._replace(quadratic=-1e3 * G)
+    stuck = solve_mkl(Ks, terms, bent, start=worse)
+    rewards, corners = np.array([1e3, 2e3, 4e3]), Corners(Ks, terms, penalty, G)
+    assert solved_rewards(stuck, G, penalty.row, rewards, 1e-3) == 3
+    assert solved_rewards(stuck, G, penalty.row, rewards, 1e-3, corners) == 0
 
 
 def test_no_reward_is_plain_mkl_and_a_large_one_concentrates():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -25,6 +25,7 @@ from kernelhood.formulations import (
 from kernelhood.kernels import KernelBank
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.concave import solve_concave, solved_rewards
+from kernelhood.solvers.corners import Corners
 from kernelhood.solvers.family import KernelFamily
 from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
@@ -135,7 +136,7 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
         if self.formulation != "normalized":
             return 0
         rewards = np.array([4.0 * params["beta"] for params in models])
-        return solved_rewards(found, G, d, rewards, self.tol)
+        return solved_rewards(found, G, d, rewards, self.tol, problem.kept.get(self._corner_key(d)))
 
     def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
         terms = coefficients(self.formulation, self.eta, self.beta)
@@ -145,7 +146,9 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
             start, carried = problem.start, problem.carried
         else:
             start = problem.start_for(penalty, self.tol)
-        found = self._minimise(kernels, problem.terms, penalty, G, terms, start, carried)
+        found = self._minimise(
+            kernels, problem.terms, penalty, G, terms, problem.kept, start, carried
+        )
         if problem.only_scored:
             return TaskSolution(found)
         kappa = neighborhood_weights(found.weights, identity_projection(G, d), terms.s, terms.r)
@@ -158,14 +161,24 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
         penalty: Penalty,
         G: Array,
         terms: Coefficients,
+        kept: dict[Hashable, Any],
         start: Solution | None,
         carried: Solution | None = None,
     ) -> Solution:
         """Solve problem (P) of the formulation."""
         limits: dict[str, Any] = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
-        if terms.fixed_trace:
-            return solve_concave(kernels, loss, penalty, G, -terms.f, carried=carried, **limits)
-        return solve_mkl(kernels, loss, penalty, **limits)
+        if not terms.fixed_trace:
+            return solve_mkl(kernels, loss, penalty, **limits)
+        key = self._corner_key(penalty.row)
+        if key not in kept:
+            kept[key] = Corners(kernels, loss, penalty, G)
+        return solve_concave(
+            kernels, loss, penalty, G, -terms.f, carried=carried, corners=kept[key], **limits
+        )
+
+    def _corner_key(self, row: Array) -> Hashable:
+        """Return what tells apart problems of one loss whose kernels alone are others."""
+        return "corners", self.sharing, self.intercept, len(row)
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
         if self.sharing != "functions":
@@ -188,9 +201,8 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
         price = np.where(np.arange(n_weights) < n_kernels, d, self.specific_cost * d)
         penalty = weight_penalty(terms, A, price, float(joint.samples.counts.sum()))
         loss = joint.samples.terms(problems, self.intercept)
-        found = self._minimise(
-            family, loss, penalty, A, terms, _usable_start(problems, n_weights, loss)
-        )
+        start = _usable_start(problems, n_weights, loss)
+        found = self._minimise(family, loss, penalty, A, terms, problems[0].kept, start)
         kappa = None
         if not scored:
             gamma = identity_projection(A, d)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +64,8 @@ class TaskProblem:
         Returns that of the same model with another C, brought into this box, or None.
     only_scored : bool
         Whether nothing but the predictor is wanted, as in a search.
+    kept : dict
+        What a method wants to keep for other models with the same loss and kernels.
     """
 
     name: Hashable
@@ -76,6 +78,7 @@ class TaskProblem:
     together: Solution | None = None
     carry: Callable[[], Solution | None] | None = None
     only_scored: bool = False
+    kept: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def n_pairs(self) -> int:

@@ -6,7 +6,9 @@ The path starts at w = 0, where the problem is convex, and follows w upwards wit
 `mkl_loop`, which take the whole curvature, that of the SVM and that of the quadratic, where the
 convex-concave procedure takes only the tangent of the latter and creeps. A point is stationary
 when it solves the convex problem with the tangent at this point in the quadratic's place, an MKL
-problem with the prices -w G weights: the gap of that problem is the certificate.
+problem with the prices -w G weights: the gap of that problem is the certificate. There are many
+stationary points; the one that the path leads to is given up for a lower one that is reached from
+a kernel alone.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
+from kernelhood.solvers.corners import Corners
 from kernelhood.solvers.family import KernelFamily
-from kernelhood.solvers.mkl import recertified, solve_mkl
+from kernelhood.solvers.mkl import solve_mkl
 from kernelhood.solvers.mkl_loop import Solution
 from kernelhood.solvers.penalty import Penalty
 from kernelhood.solvers.warm_start import closest_start
 
 _FIRST_SHARE = 0.05
-_ALMOST_ALL = 0.99
 
 
 def solve_concave(
@@ -36,6 +38,7 @@ def solve_concave(
     *,
     start: Solution | None = None,
     carried: Solution | None = None,
+    corners: Corners | None = None,
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
@@ -58,9 +61,9 @@ def solve_concave(
         path starts at w = 0.
     carried : Solution, optional
         The solution of the same problem with a larger C, as a start for this one: where C falls,
-        the reward rises against the SVM's value. Not followed where a single kernel is left and
-        stationary at once, and there is no other start: a reward that decides alone has many such
-        points, of which the path from w = 0 finds a good one with few SVMs.
+        the reward rises against the SVM's value.
+    corners : Corners, optional
+        What is known of the kernels alone, kept for all rewards of one loss.
     tol : float
         Relative gap of the tangent problem that a stationary point has to solve.
     max_iter : int
@@ -73,12 +76,11 @@ def solve_concave(
         the gap of the tangent problem.
     """
     limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    if corners is None:
+        corners = Corners(kernels, terms, penalty, G)
     n_solved, levels = 0, np.array([reward])
     last = penalty._replace(quadratic=-reward * G)
-    if start is not None:
-        start = closest_start([one for one in (start, carried) if one is not None], last)
-    elif carried is not None and not _stuck(carried, last, tol):
-        start = carried
+    start = closest_start([one for one in (start, carried) if one is not None], last)
     if start is None:
         start = solve_mkl(kernels, terms, penalty, **limits)
         n_solved, levels = start.n_iter, _levels(start, G, reward)
@@ -87,11 +89,45 @@ def solve_concave(
         bent = penalty._replace(quadratic=-level * G)
         found = solve_mkl(kernels, terms, bent, start=found, **limits)
         n_solved += found.n_iter
+    return _best_corner(found, corners, reward, last, n_solved, **limits)
+
+
+def _best_corner(
+    found: Solution,
+    corners: Corners,
+    reward: float,
+    penalty: Penalty,
+    n_solved: int,
+    **limits: Any,
+) -> Solution:
+    """Return the solution, or the one that starts from a corner where that is lower."""
+    left = 1 + len(corners.weights)
+    while left > 0:
+        left -= 1
+        corners.learn(found)
+        (corner,), (bound,) = corners.lowest(np.array([reward]))
+        if bound >= found.objective - limits["tol"] * _scale(found):
+            break
+        if corner not in corners.solved:
+            n_solved += corners.solve(corner).n_iter
+            continue
+        start = corners.solved[corner]
+        other = solve_mkl(corners.kernels, corners.terms, penalty, start=start, **limits)
+        n_solved += other.n_iter
+        found = min(found, other, key=lambda one: one.objective)
+        break
     return found._replace(n_iter=n_solved)
 
 
-def solved_rewards(found: Solution, G: Array, row: Array, rewards: Array, tol: float) -> int:
-    """Return for how many of the leading rewards the solution is stationary, without any SVM.
+def solved_rewards(
+    found: Solution,
+    G: Array,
+    row: Array,
+    rewards: Array,
+    tol: float,
+    corners: Corners | None = None,
+) -> int:
+    """Return for how many of the leading rewards the solution solves, without any SVM.
 
     Parameters
     ----------
@@ -105,20 +141,25 @@ def solved_rewards(found: Solution, G: Array, row: Array, rewards: Array, tol: f
         Values of w.
     tol : float
         Relative gap to accept.
+    corners : Corners, optional
+        The solution must not be beaten by one of them.
     """
     pull = G @ found.weights
-    objective = found.svm_value - rewards * float(pull @ found.weights)
+    norm = float(pull @ found.weights)
+    objective = found.svm_value - rewards * norm
     surplus = (found.curvatures + rewards[:, None] * pull) / row
     dual = found.gain - float(row @ found.weights) * surplus.max(axis=1)
     gaps = (objective - dual) / np.maximum(np.abs(objective), max(found.svm_value, 1e-12))
     solved = gaps <= tol
+    if corners is not None:
+        objective = found.svm_value - 0.5 * rewards * norm
+        size = np.maximum(np.abs(objective), found.svm_value)
+        solved &= corners.lowest(rewards)[1] >= objective - tol * size
     return len(rewards) if solved.all() else int(np.argmin(solved))
 
 
-def _stuck(start: Solution, penalty: Penalty, tol: float) -> bool:
-    """Return whether a start is one kernel that nothing would ever leave."""
-    alone = float(start.weights.max()) >= _ALMOST_ALL * float(start.weights.sum())
-    return alone and recertified(start, penalty, tol) is not None
+def _scale(found: Solution) -> float:
+    return max(abs(found.objective), found.svm_value)
 
 
 def _levels(found: Solution, G: Array, reward: float) -> Array:

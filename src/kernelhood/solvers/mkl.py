@@ -53,12 +53,48 @@ def solve_mkl(
         again = recertified(start, penalty, tol)
         if again is not None:
             return again
+    if start is None:
+        weights, v = _equal_weights(penalty), np.zeros(len(terms.target))
+    else:
+        weights, v = start.weights, start.v
+    return _in_units(kernels, terms, penalty, weights, v, tol, max_iter)
+
+
+def solve_svm(
+    kernels: KernelFamily | Array, terms: DualTerms, penalty: Penalty, weights: Array
+) -> Solution:
+    """Return the SVM with weights that are given, as a solution to start from.
+
+    Parameters
+    ----------
+    kernels, terms, penalty
+        As in `solve_mkl`.
+    weights : ndarray of shape (n_weights,)
+        Not negative.
+    """
+    return _in_units(kernels, terms, penalty, weights, np.zeros(len(terms.target)), 0.0, 1)
+
+
+def _in_units(
+    kernels: KernelFamily | Array,
+    terms: DualTerms,
+    penalty: Penalty,
+    weights: Array,
+    v: Array,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Run the loop in units in which box and target are of order one."""
     unit = units_of(terms)
-    price = unit.scaled_penalty(penalty)
-    scaled = unit.scaled_terms(terms)
-    weights = _equal_weights(price) if start is None else start.weights / unit.weight
-    v = np.zeros(len(terms.target)) if start is None else start.v / unit.box
-    found = minimise(as_family(kernels), scaled, price, weights, v, tol, max_iter)
+    found = minimise(
+        as_family(kernels),
+        unit.scaled_terms(terms),
+        unit.scaled_penalty(penalty),
+        weights / unit.weight,
+        v / unit.box,
+        tol,
+        max_iter,
+    )
     trace = found.trace * [unit.value, 1.0]
     return Solution(
         found.weights * unit.weight,
