@@ -44,6 +44,13 @@ def test_all_methods_of_the_paper_are_offered():
         assert label(name) == name.upper()
 
 
+def test_the_wide_grid_is_the_papers_with_larger_c():
+    paper, wide = (make_grid("kta", grid) for grid in ("paper", "wide"))
+    assert wide["C"][:27] == paper["C"]
+    assert wide["C"][-1] == 2.0**20
+    assert wide["eta"] == paper["eta"]
+
+
 def test_names_are_checked():
     assert check_methods(None) == offered_methods()
     assert check_methods("mt-onmkl") == ("mt-onmkl",)
@@ -51,7 +58,7 @@ def test_names_are_checked():
         check_methods([])
     with pytest.raises(ValueError, match="methods='svm' is unknown; give names among itl, "):
         check_methods(["itl", "svm"])
-    with pytest.raises(ValueError, match="grid='fine' is unknown; give one of quick, paper"):
+    with pytest.raises(ValueError, match="grid='fine' is unknown; give one of quick, paper, wide"):
         make_grid("mt-onmkl", "fine")
 
 

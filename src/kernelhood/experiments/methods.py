@@ -11,7 +11,7 @@ from kernelhood.experiments.metrics import CLASSIFICATION
 from kernelhood.formulations import FORMULATIONS
 from kernelhood.model_selection import paper_grid
 
-GRIDS = ("quick", "paper")
+GRIDS = ("quick", "paper", "wide")
 
 #: Methods with a neighborhood matrix, whose alignment the paper's Figure 1 shows.
 ALIGNED = ("rpkl", "onjkl", "kta", "mt-onmkl")
@@ -44,6 +44,9 @@ _SHARED_FUNCTIONS: dict[str, list[Any]] = {
     "beta": [4.0**k for k in range(-9, 4)],
     "specific_cost": [1.0, 4.0, np.inf],
 }
+
+#: Beyond the paper's 2^13, for targets in large units and little noise.
+_LARGER_C = [2.0**k for k in range(14, 21)]
 
 _PENALTIES = [2.0**k for k in (-3, 0, 3, 6)]
 _QUICK: dict[str, dict[str, list[Any]]] = {
@@ -116,15 +119,18 @@ def make_grid(method: str, grid: str) -> dict[str, list[Any]]:
     ----------
     method : str
         One of `offered_methods`.
-    grid : {"quick", "paper"}
-        A handful of points, or those of the paper.
+    grid : {"quick", "paper", "wide"}
+        A handful of points, those of the paper, or those of the paper with C up to 2^20.
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid!r} is unknown; give one of {', '.join(GRIDS)}.")
     if grid == "quick":
         return _QUICK[method]
     name, settings = _split(method)
-    return _SHARED_FUNCTIONS if "sharing" in settings else paper_grid(name)
+    if "sharing" in settings:
+        return _SHARED_FUNCTIONS
+    points = paper_grid(name)
+    return {**points, "C": points["C"] + _LARGER_C} if grid == "wide" else points
 
 
 def label(method: str) -> str:
