@@ -58,7 +58,13 @@ def tasks_of(n_samples: int) -> tuple:
 
 def measure(n_samples: int, storage: str) -> dict:
     X, y, task = tasks_of(n_samples)
-    settings = {"sharing": "functions", "specific_cost": 2.0, "beta": 2.0**-8, "storage": storage}
+    settings = {
+        "formulation": "corrected",
+        "sharing": "functions",
+        "specific_cost": 2.0,
+        "beta": 2.0**-8,
+        "storage": storage,
+    }
     for cache_size in (1000.0, 0.0):  # what is compiled for either kind of kernels
         small = kh.MTONMKLRegressor(**settings, cache_size=cache_size)
         small.fit(X[:60], y[:60], task=np.repeat([0, 1, 2], 20))

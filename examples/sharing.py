@@ -19,13 +19,17 @@ BETAS = [4.0**k for k in range(-7, 1)]
 COSTS = [1.0, 2.0, 4.0, np.inf]
 
 
+def make_regressor(sharing: str) -> kh.MTONMKLRegressor:
+    """Return the convex formulation, whose only parameter beside the cost is beta."""
+    return kh.MTONMKLRegressor(formulation="corrected", sharing=sharing)
+
+
 def models() -> dict[str, tuple[object, dict[str, list[float]]]]:
     """Return the estimators to compare, with the parameters to choose from."""
-    regressor = kh.MTONMKLRegressor
     both = {"beta": BETAS, "specific_cost": COSTS}
     return {
-        "own kernels": (regressor(sharing="weights"), {"beta": BETAS}),
-        "shared functions": (regressor(sharing="functions"), both),
+        "own kernels": (make_regressor("weights"), {"beta": BETAS}),
+        "shared functions": (make_regressor("functions"), both),
         "pooled SVM": (kh.PooledRegressor(), {"C": [4.0**k for k in range(-3, 6)]}),
     }
 

@@ -80,7 +80,7 @@ def run(
         accuracy or auc for classification, mse or nmse for regression.
     train_fraction : float
         Part that trains; the rest is halved to validate and to test.
-    grid : {"quick", "paper"}
+    grid : {"quick", "paper", "wide"}
         Hyper-parameters to choose from.
     seed : int
         Everything but the time follows from it.
