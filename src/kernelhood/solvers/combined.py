@@ -149,16 +149,15 @@ def _add_gathered(
 @compiled
 def kernel_row(kernel: CombinedKernel, i: int) -> Array:
     """Return row i, computing it where it is not there yet."""
-    row = kernel.rows[i]
     if not kernel.ready[i]:
-        _fill_row(kernel, i, row)
-        kernel.ready[i] = True
-    return row
+        fill_row(kernel, i)
+    return kernel.rows[i]
 
 
 @compiled
-def _fill_row(kernel: CombinedKernel, i: int, row: Array) -> None:
-    layout = kernel.layout
+def fill_row(kernel: CombinedKernel, i: int) -> None:
+    """Compute row i."""
+    layout, row = kernel.layout, kernel.rows[i]
     cell, p = layout.cell[i], layout.point[i]
     row[:] = 0.0
     first, last = layout.reach[cell, 0], layout.reach[cell, 1]
@@ -181,6 +180,7 @@ def _fill_row(kernel: CombinedKernel, i: int, row: Array) -> None:
         if own[m] != 0.0:
             _add_gathered(row, own[m], kernel.Ks[m, p], layout.point, first, last)
     row[i] += kernel.ridge
+    kernel.ready[i] = True
 
 
 @compiled
