@@ -71,7 +71,8 @@ def combined_kernel(
         Room to write the rows to.
     """
     n = Ks.shape[1]
-    return with_room(Ks, weights, np.zeros((1, len(weights))), one_task(n), ridge, rows)
+    diagonal = ridge + weights @ np.einsum("mii->mi", Ks)
+    return with_room(Ks, weights, np.zeros((1, len(weights))), one_task(n), ridge, diagonal, rows)
 
 
 def with_room(
@@ -80,6 +81,7 @@ def with_room(
     specific: Array,
     layout: Layout,
     ridge: float,
+    diagonal: Array,
     rows: Array | None = None,
 ) -> CombinedKernel:
     """Return a combination with no row computed yet; see `CombinedKernel`."""
@@ -92,20 +94,10 @@ def with_room(
         ridge,
         np.empty((n, n)) if rows is None else rows,
         np.zeros(n, dtype=np.bool_),
-        _diagonal(Ks, shared, specific, layout, ridge),
+        diagonal,
         Ks.reshape(-1, Ks.shape[-1]),
         np.flatnonzero(shared),
     )
-
-
-@compiled
-def _diagonal(Ks: Array, shared: Array, specific: Array, layout: Layout, ridge: float) -> Array:
-    diagonal = np.full(layout.point.shape[0], ridge)
-    for i in range(diagonal.shape[0]):
-        p, task = layout.point[i], layout.task[layout.cell[i]]
-        for m in range(shared.shape[0]):
-            diagonal[i] += (shared[m] + specific[task, m]) * Ks[m, p, p]
-    return diagonal
 
 
 @compiled

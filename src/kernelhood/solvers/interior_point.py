@@ -15,7 +15,7 @@ import numpy as np
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.svm_value import best_intercepts, svm_gap
+from kernelhood.solvers.svm_value import best_gap
 
 _NEARLY_ALL = 0.99
 _DIVERGED = 100.0
@@ -165,8 +165,7 @@ def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
 
 
 def _gap(K: Array, terms: DualTerms, v: Array) -> float:
-    Kv = K @ v
-    return svm_gap(v, Kv, best_intercepts(Kv, terms), terms)
+    return best_gap(v, K @ v, terms)
 
 
 def _follow(

@@ -9,8 +9,10 @@ from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import CombinedKernel, fill_row
 from kernelhood.solvers.layout import Layout
+from kernelhood.solvers.svm_value import svm_gap
 
 _FLAT = 1e-12
+_STEPS_BETWEEN_LOOKS = 4
 
 
 @compiled
@@ -88,9 +90,18 @@ def _spread(layout: Layout, starts: Indices, group: int, i: int) -> tuple[int, i
 
 @compiled
 def smo(
-    kernel: CombinedKernel, terms: DualTerms, v: Array, Kv: Array, tol: float, max_steps: int
+    kernel: CombinedKernel,
+    terms: DualTerms,
+    v: Array,
+    Kv: Array,
+    tol: float,
+    max_steps: int,
+    gap_tol: float = np.inf,
 ) -> tuple[Array, int, int]:
     """Improve v by pair steps until the largest KKT violation of every group is at most `tol`.
+
+    Where the duality gap is then still larger than `gap_tol`, smaller violations are asked for.
+    Steps that do not halve the gap in a few rounds through the samples have stalled, and are left.
 
     Pairs are chosen by the second-order rule: in the group with the largest violation the steepest
     sample to grow, then the partner that promises the largest gain.
@@ -106,14 +117,16 @@ def smo(
     tol : float
         Largest violation to accept, in units of the target.
     max_steps : int
-        Give up after this many pair steps.
+        Give up after this many pair steps and looks at the gap.
+    gap_tol : float
+        Absolute duality gap to reach; by default any.
 
     Returns
     -------
     edges : ndarray of shape (n_groups, 2)
         The interval that the violation of each group spans, the larger end first.
     n_steps : int
-        Pair steps taken.
+        Pair steps taken, looks at the gap included.
     missing : int
         The sample whose row is needed to go on, where rows are filled from outside; or -1.
     """
@@ -131,11 +144,20 @@ def smo(
             Kv[here], 0.0, diagonal[here], diagonal[here], grow[here], shrink[here], slack[here]
         )
         top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+    gap, looked = np.inf, 0
+    wait = _STEPS_BETWEEN_LOOKS * n if gap_tol < np.inf else max_steps
     for step in range(max_steps):
         group = _worst(edges)
         steepest, i = edges[group, 0], top[group]
-        if steepest - edges[group, 1] <= tol:
-            return edges, step, -1
+        done = steepest - edges[group, 1] <= tol
+        if done or step - looked == wait:
+            before, gap = gap, svm_gap(v, Kv, 0.5 * (edges[:, 0] + edges[:, 1]), terms)
+            if gap <= gap_tol or not (done or gap <= 0.5 * before):
+                return edges, step, -1
+            looked = step
+            if done:
+                tol *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+                continue
         if not ready[i]:
             if not held:
                 return edges, step, i
