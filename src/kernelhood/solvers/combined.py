@@ -197,7 +197,10 @@ def kernel_block(kernel: CombinedKernel, where: Indices) -> Array:
 
 def add_products(Ks: Array, change: Array, products: Array) -> None:
     """Add ``K^m change`` to row m of `products`, reading only rows where the change is not 0."""
-    n, where = len(change), np.flatnonzero(change)
-    stacked = Ks.reshape(-1, n)
-    for m, total in enumerate(products):
-        _add_rows(total, change, where, stacked, m * n, 1, 0)
+    _add_products(Ks.reshape(-1, len(change)), change, np.flatnonzero(change), products)
+
+
+@compiled
+def _add_products(stacked: Array, change: Array, where: Indices, products: Array) -> None:
+    for m in range(products.shape[0]):
+        _add_rows(products[m], change, where, stacked, m * change.shape[0], 1, 0)
