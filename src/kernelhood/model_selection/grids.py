@@ -115,14 +115,15 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
         found.setdefault(keys[number], canonical)
     if not found:
         raise ValueError(f"param_grid has no point that can be solved: {reasons[0]}")
-    order = _path_order(estimator, list(found.values()))
+    names = varied(list(found.values()))
+    order = _path_order(estimator, list(found.values()), names)
     different = list(found.items())
     models = [different[number][1] for number in order]
     place = {different[number][0]: rank for rank, number in enumerate(order)}
     # One entry more, for the -1 of points outside the domain.
     model_at = np.full(len(points) + 1, -1, dtype=np.intp)
     model_at[list(keys)] = [place[key] for key in keys.values()]
-    return Models(points, columns, model_at[first], models, _strengths(models), reasons)
+    return Models(points, columns, model_at[first], models, _strengths(models, names), reasons)
 
 
 def _first_alike(
@@ -156,9 +157,10 @@ def _first_alike(
     return first, reasons
 
 
-def _path_order(estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> list[int]:
-    """Return the numbers of the models in the order of the path."""
-    names = varied(models)
+def _path_order(
+    estimator: MultiTaskKernelModel, models: list[dict[str, Any]], names: list[str]
+) -> list[int]:
+    """Return the numbers of the models, which differ in what is named, in the order of the path."""
 
     def place(number: int) -> tuple[Any, ...]:
         params = models[number]
@@ -171,9 +173,9 @@ def _path_order(estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -
     return sorted(range(len(models)), key=place)
 
 
-def _strengths(models: list[dict[str, Any]]) -> Indices:
+def _strengths(models: list[dict[str, Any]], names: list[str]) -> Indices:
     """Return the rank of each model, 0 for the strongest regularisation."""
-    prices = sorted(name for name in varied(models) if name != "C")
+    prices = sorted(name for name in names if name != "C")
     order = sorted(range(len(models)), key=lambda number: _strength(models[number], prices))
     return np.argsort(np.array(order, dtype=np.intp))
 
