@@ -54,13 +54,15 @@ def _shift(
 
     Returns the steepest sample to grow, its slope, and the least slope of those to shrink.
     """
-    i, steepest, least = 0, -np.inf, np.inf
+    # Two loops: the processor can do the first one for several samples at a time.
     for k in range(Kv.shape[0]):
         value = Kv[k] + move * (plus[k] - minus[k])
         Kv[k] = value
         slack[k] = shrink[k] - value
+    i, steepest, least = 0, -np.inf, np.inf
+    for k in range(Kv.shape[0]):
         least = min(least, slack[k])
-        slope = grow[k] - value
+        slope = grow[k] - Kv[k]
         if slope > steepest:
             i, steepest = k, slope
     return i, steepest, least
