@@ -11,7 +11,7 @@ leaves one problem in the weights alone,
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,20 +69,32 @@ def coefficients(formulation: str, eta: float, beta: float) -> Coefficients:
 
 def check_domain(formulation: str, eta: float, beta: float) -> None:
     """Raise a ValueError where the formulation's problem has no minimum."""
-    if formulation not in FORMULATIONS:
-        raise ValueError(
-            f"formulation must be one of {', '.join(FORMULATIONS)}, got {formulation!r}."
-        )
-    if formulation == "printed" and eta < 7.0 * beta:
-        raise ValueError(
+    if not in_domain(formulation, eta, beta):
+        raise ValueError(why_outside(formulation, eta, beta))
+
+
+def in_domain(formulation: str, eta: Any, beta: Any) -> Any:
+    """Return whether the formulation's problem has a minimum; for arrays, where it has."""
+    if formulation == "printed":
+        return eta >= 7.0 * beta
+    if formulation == "normalized":
+        return eta > 2.0 * beta
+    return formulation in FORMULATIONS
+
+
+def why_outside(formulation: str, eta: float, beta: float) -> str:
+    """Return why the formulation's problem has no minimum, and what to change."""
+    if formulation == "printed":
+        return (
             "formulation='printed' is bounded below only for eta >= 7 * beta: got "
             f"eta={eta:g}, beta={beta:g}; use eta >= {7.0 * beta:g}."
         )
-    if formulation == "normalized" and eta <= 2.0 * beta:
-        raise ValueError(
+    if formulation == "normalized":
+        return (
             "formulation='normalized' needs eta > 2 * beta: got "
             f"eta={eta:g}, beta={beta:g}; use eta > {2.0 * beta:g}."
         )
+    return f"formulation must be one of {', '.join(FORMULATIONS)}, got {formulation!r}."
 
 
 def weight_penalty(terms: Coefficients, G: Array, d: Array, n_samples: float) -> Penalty:

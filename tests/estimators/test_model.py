@@ -110,7 +110,7 @@ def test_objective_with_sample_and_class_weights_is_that_of_a_conic_solver(small
 def test_a_weight_counts_as_repetition(kind, formulation, small_bank):
     samples = make_samples(kind, sizes=(12, 9))
     times = np.arange(21) % 3 + 1
-    model = estimator(kind, kernels=small_bank, formulation=formulation, tol=1e-8)
+    model = estimator(kind, kernels=small_bank, formulation=formulation, tol=1e-10)
     weighted = clone(model).fit(samples.X, samples.y, task=samples.task, sample_weight=times)
     rows = np.repeat(np.arange(21), times)
     repeated = clone(model).fit(samples.X[rows], samples.y[rows], task=samples.task[rows])

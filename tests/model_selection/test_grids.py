@@ -1,8 +1,12 @@
+from itertools import combinations
+
+import numpy as np
 import pytest
 from sklearn.model_selection import ParameterGrid
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
+from kernelhood.estimators._base import TECHNICAL
 from kernelhood.model_selection.grids import distinct_models
 
 
@@ -80,3 +84,71 @@ def test_bad_grids_are_named():
         kh.paper_grid("svm")
     with pytest.raises(ValueError, match="param_grid names 'gamma', which MTONMKLClassifier"):
         distinct_models(kh.MTONMKLClassifier(), {"gamma": [1.0]})
+
+
+def one_by_one(estimator, points):
+    """Return the canonical parameters of each point, or why it has none."""
+    found = []
+    for point in points:
+        own = {name: value for name, value in point.items() if name not in TECHNICAL}
+        params = {**estimator.get_params(deep=False), **own}
+        inside = estimator._in_domain(params)
+        found.append(estimator._canonical(params) if inside else estimator._why_outside(params))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [
+        (
+            kh.MTONMKLClassifier(),
+            [
+                {"C": [1, 2, 4.0], "eta": [3.0, 7]},
+                {"beta": [0.3, 0.7], "formulation": ["printed", "corrected", "bad", "normalized"]},
+                {},
+            ],
+        ),
+        (
+            kh.MTONMKLRegressor(),
+            {
+                "C": np.array([1, 2]),
+                "beta": np.geomspace(0.1, 3.0, 5),
+                "sharing": ["weights", "functions"],
+                "intercept": ["task", "common"],
+                "specific_cost": [1, np.inf],
+                "max_iter": [10, 20],
+            },
+        ),
+        (
+            kh.MTONMKLClassifier(formulation="printed"),
+            {"eta": [10**17, 10**17 + 1, 20.0], "kernels": [None, [kh.Linear()]], "C": [0.1, 0.3]},
+        ),
+        (kh.KTAClassifier(), {"centered": [True, False], "eta": [1, 2.5], "C": [1, 1.0, 2]}),
+        (kh.RPKLClassifier(), {"spread_level": [3, 1], "C": [2, 1]}),
+    ],
+)
+def test_points_are_one_model_where_their_canonical_parameters_agree(estimator, grid):
+    found = distinct_models(estimator, grid)
+    assert found.points == list(ParameterGrid(grid))
+    models = []
+    for number, one in enumerate(one_by_one(estimator, found.points)):
+        if isinstance(one, str):
+            assert found.model_of[number] == -1
+            assert found.reasons[number] == one
+            continue
+        own = found.models[found.model_of[number]]
+        assert {name: one[name] for name in own} == own
+        models.append(found.model_of[number])
+        assert number not in found.reasons
+    assert sorted(set(models)) == list(range(len(found.models)))
+    assert all(one != other for one, other in combinations(found.models, 2))
+
+
+def test_columns_hold_the_points():
+    grid = [{"C": [1, 2], "eta": [4.0]}, {"kernels": [[kh.Linear()], None]}]
+    found = distinct_models(kh.MTONMKLClassifier(), grid)
+    assert list(found.columns) == ["C", "eta", "kernels"]
+    for name, column in found.columns.items():
+        shown = column.masked
+        assert shown.mask.tolist() == [name not in point for point in found.points]
+        assert shown.compressed().tolist() == [p[name] for p in found.points if name in p]

@@ -5,6 +5,7 @@ from sklearn.svm import SVC, SVR
 from kernelhood.losses import DualTerms, hinge
 from kernelhood.solvers.combined import combined_kernel
 from kernelhood.solvers.smo import smo
+from kernelhood.solvers.svm_value import svm_gap
 from tests.solvers.problems import LOSSES, dual_terms, feasible, points, stack
 
 
@@ -132,3 +133,17 @@ def test_rows_that_are_filled_from_outside_are_asked_for():
         kernel.rows[missing], kernel.ready[missing] = K[missing], True
     np.testing.assert_allclose(v, solve(K, terms)[0], atol=1e-6)
     assert len(set(asked)) == len(asked)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_gap_to_reach_lowers_the_violation(loss):
+    X, sign = points(24)
+    K, terms = stack(X).mean(axis=0), dual_terms(loss, X, sign, 1.0)
+    gaps = []
+    for gap_tol in (1e-2, 1e-5):
+        v, Kv = np.zeros(24), np.zeros(24)
+        kernel = combined_kernel(K[None], np.ones(1))
+        edges, _, _ = smo(kernel, terms, v, Kv, 10.0, 9999, gap_tol)
+        gaps.append(svm_gap(v, Kv, edges.mean(axis=1), terms))
+        assert gaps[-1] <= gap_tol
+    assert gaps[0] > 1e-5

@@ -4,7 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
-from kernelhood.solvers.svm_value import best_intercepts, linear_term, svm_gap, total_loss
+from kernelhood.solvers.svm_value import (
+    best_gap,
+    best_intercepts,
+    linear_term,
+    svm_gap,
+    svm_values,
+    total_loss,
+)
 
 
 def plain_loss(f, terms):
@@ -86,3 +93,40 @@ def test_every_group_has_its_own_intercept(loss):
     np.testing.assert_allclose(found, alone)
     separate = plain_loss(Kv[:4] + alone[0], parts[0]) + plain_loss(Kv[4:] + alone[1], parts[1])
     assert total_loss(Kv, found, grouped) == pytest.approx(separate)
+
+
+def sorted_intercept(Kv, terms):
+    """The best intercept from all kinks in their order."""
+    rest = terms.target - Kv
+    kinks = np.concatenate([rest - terms.epsilon, rest + terms.epsilon])
+    jumps = np.concatenate([terms.upper, -terms.lower])
+    order = np.argsort(kinks[jumps > 0.0])
+    kinks, jumps = kinks[jumps > 0.0][order], jumps[jumps > 0.0][order]
+    slopes = np.cumsum(jumps) - terms.upper.sum()
+    first = int(np.argmax(slopes >= -1e-12 * terms.upper.sum()))
+    flat = abs(slopes[first]) <= 1e-12 * terms.upper.sum() and first + 1 < len(kinks)
+    return 0.5 * (kinks[first] + kinks[first + 1]) if flat else kinks[first]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon-insensitive"])
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 60), ties=st.booleans(), equal=st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_the_best_intercept_needs_no_order(loss, seed, n, ties, equal):
+    rng = np.random.default_rng(seed)
+    terms, Kv = random_terms(rng, n, loss), rng.normal(size=n)
+    if ties:
+        terms, Kv = terms._replace(target=np.round(terms.target, 1)), np.round(Kv, 1)
+    if equal:
+        terms = terms._replace(lower=np.sign(terms.lower), upper=np.sign(terms.upper))
+    assert best_intercepts(Kv, terms)[0] == pytest.approx(sorted_intercept(Kv, terms), abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon-insensitive"])
+def test_all_values_at_once(loss):
+    rng = np.random.default_rng(2)
+    terms, (v, Kv) = random_terms(rng, 9, loss), rng.normal(size=(2, 9))
+    intercepts, value, gain = svm_values(v, Kv, terms)
+    np.testing.assert_array_equal(intercepts, best_intercepts(Kv, terms))
+    assert value == pytest.approx(0.5 * v @ Kv + total_loss(Kv, intercepts, terms))
+    assert gain == pytest.approx(linear_term(v, terms))
+    assert best_gap(v, Kv, terms) == pytest.approx(svm_gap(v, Kv, intercepts, terms))

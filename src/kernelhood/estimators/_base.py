@@ -131,10 +131,20 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
     def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameters that give the same predictor and are equal for equal models.
 
-        They are without the technical ones. Raises a ValueError for parameters outside the
-        method's domain.
+        They are without the technical ones. A number may be a column of numbers: then so is
+        what follows from it.
         """
         return dict(params)
+
+    @classmethod
+    def _in_domain(cls, params: Mapping[str, Any]) -> Any:
+        """Return whether the method is defined for parameters, or where for columns of them."""
+        return True
+
+    @classmethod
+    def _why_outside(cls, params: Mapping[str, Any]) -> str:
+        """Return why the method is not defined for parameters."""
+        raise NotImplementedError
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -20,7 +20,9 @@ from kernelhood.formulations import (
     Coefficients,
     check_domain,
     coefficients,
+    in_domain,
     weight_penalty,
+    why_outside,
 )
 from kernelhood.kernels import KernelBank
 from kernelhood.losses import DualTerms
@@ -98,18 +100,25 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
         `printed` on C and beta / eta, and for `normalized` on C and the reward w.
         """
         C, eta, beta = params["C"], params["eta"], params["beta"]
-        check_domain(params["formulation"], eta, beta)
         same = super()._canonical(params)
         if not cls._couples(params):
             same.update(specific_cost=1.0, intercept="task")
         if params["formulation"] == "corrected":
-            same.update(C=1.0, eta=1.0, beta=beta / C**2)
+            same.update(C=1.0, eta=1.0, beta=beta / (C * C))
         elif params["formulation"] == "printed":
             same.update(eta=eta / beta, beta=1.0)
         else:
             reward = 2.0 * eta * beta / (eta - 2.0 * beta)
             same.update(eta=reward, beta=0.25 * reward)
         return same
+
+    @classmethod
+    def _in_domain(cls, params: Mapping[str, Any]) -> Any:
+        return in_domain(params["formulation"], params["eta"], params["beta"])
+
+    @classmethod
+    def _why_outside(cls, params: Mapping[str, Any]) -> str:
+        return why_outside(params["formulation"], params["eta"], params["beta"])
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from kernelhood._typing import Indices
 from kernelhood.estimators._base import TECHNICAL, MultiTaskKernelModel
+from kernelhood.model_selection.columns import (
+    Column,
+    by_setting,
+    grid_columns,
+    hashable,
+    labels,
+    varied,
+)
+
+T = TypeVar("T")
 
 _C = tuple(2.0**k for k in range(-13, 14))
 _POWERS = tuple(2.0**k for k in range(41))
@@ -60,6 +70,8 @@ class Models:
     ----------
     points : list of dict
         All points of the grid.
+    columns : dict of str to Column
+        Their values, by the name of the parameter.
     model_of : ndarray of int, shape (n_points,)
         The model of each point, -1 for points outside the estimator's domain.
     models : list of dict
@@ -71,6 +83,7 @@ class Models:
     """
 
     points: list[dict[str, Any]]
+    columns: dict[str, Column]
     model_of: Indices
     models: list[dict[str, Any]]
     strength: Indices
@@ -87,52 +100,95 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
     grid : dict or list of dict
         As scikit-learn's ParameterGrid takes it.
     """
-    points = list(ParameterGrid(grid))
+    points, columns = list(ParameterGrid(grid)), grid_columns(ParameterGrid(grid))
     if not points:
         raise ValueError("param_grid holds no point.")
     defaults = estimator.get_params(deep=False)
-    _check_names(points, defaults, estimator)
-    fixed, given = _without_technical(defaults), [_without_technical(point) for point in points]
-    keys: list[Hashable | None] = []
-    reasons: dict[int, str] = {}
+    _check_names(columns, defaults, estimator)
+    fixed = _without_technical(defaults)
+    first, reasons = _first_alike(estimator, points, columns, fixed)
     found: dict[Hashable, dict[str, Any]] = {}
-    for number, point in enumerate(given):
-        try:
-            canonical = estimator._canonical({**fixed, **point})
-        except ValueError as error:
-            reasons[number] = str(error)
-            keys.append(None)
-            continue
-        key = _key(canonical)
-        keys.append(key)
-        if key not in found:
-            found[key] = canonical
+    keys: dict[int, Hashable] = {}
+    for number in np.unique(first[first >= 0]).tolist():
+        canonical = estimator._canonical({**fixed, **_without_technical(points[number])})
+        keys[number] = _key(canonical)
+        found.setdefault(keys[number], canonical)
     if not found:
         raise ValueError(f"param_grid has no point that can be solved: {reasons[0]}")
-    models = sorted(
-        found.values(),
-        key=lambda params: (
-            _settings(params),
+    names = varied(list(found.values()))
+    order = _path_order(estimator, list(found.values()), names)
+    different = list(found.items())
+    models = [different[number][1] for number in order]
+    place = {different[number][0]: rank for rank, number in enumerate(order)}
+    # One entry more, for the -1 of points outside the domain.
+    model_at = np.full(len(points) + 1, -1, dtype=np.intp)
+    model_at[list(keys)] = [place[key] for key in keys.values()]
+    return Models(points, columns, model_at[first], models, _strengths(models, names), reasons)
+
+
+def _first_alike(
+    estimator: MultiTaskKernelModel,
+    points: list[dict[str, Any]],
+    columns: dict[str, Column],
+    fixed: dict[str, Any],
+) -> tuple[Indices, dict[int, str]]:
+    """Return for every point the first one with the same canonical numbers and settings.
+
+    It is -1 for points outside the domain, for which the reason is returned.
+    """
+    first = np.full(len(points), -1, dtype=np.intp)
+    for numbers, params, names in by_setting(_without_technical(columns), fixed, len(points)):
+        inside = np.broadcast_to(estimator._in_domain(params), len(numbers))
+        with np.errstate(all="ignore"):
+            canonical = estimator._canonical(params)
+        changed = [
+            value[inside]
+            for name, value in canonical.items()
+            if isinstance(value, np.ndarray) and (name in names or value is not params[name])
+        ]
+        numbers = numbers[inside]
+        _, start, label = np.unique(
+            labels(changed, len(numbers)), return_index=True, return_inverse=True
+        )
+        first[numbers] = numbers[start][label]
+    reasons = {}
+    for number in np.flatnonzero(first < 0).tolist():
+        reasons[number] = estimator._why_outside({**fixed, **_without_technical(points[number])})
+    return first, reasons
+
+
+def _path_order(
+    estimator: MultiTaskKernelModel, models: list[dict[str, Any]], names: list[str]
+) -> list[int]:
+    """Return the numbers of the models, which differ in what is named, in the order of the path."""
+
+    def place(number: int) -> tuple[Any, ...]:
+        params = models[number]
+        return (
+            _settings(params, names),
             _kernel_settings(params, estimator),
             estimator._path_order(params),
-        ),
-    )
-    place = {_key(params): number for number, params in enumerate(models)}
-    model_of = np.array([-1 if key is None else place[key] for key in keys], dtype=np.intp)
-    by_strength = sorted(range(len(models)), key=lambda number: _strength(models[number]))
-    strength = np.argsort(np.array(by_strength, dtype=np.intp))
-    return Models(points, model_of, models, strength, reasons)
+        )
+
+    return sorted(range(len(models)), key=place)
 
 
-def _without_technical(params: dict[str, Any]) -> dict[str, Any]:
+def _strengths(models: list[dict[str, Any]], names: list[str]) -> Indices:
+    """Return the rank of each model, 0 for the strongest regularisation."""
+    prices = sorted(name for name in names if name != "C")
+    order = sorted(range(len(models)), key=lambda number: _strength(models[number], prices))
+    return np.argsort(np.array(order, dtype=np.intp))
+
+
+def _without_technical(params: dict[str, T]) -> dict[str, T]:
     """Return the parameters that make a model; the same ones where all of them do."""
     if TECHNICAL.isdisjoint(params):
         return params
     return {name: value for name, value in params.items() if name not in TECHNICAL}
 
 
-def _check_names(points: list[dict[str, Any]], defaults: Mapping[str, Any], estimator: Any) -> None:
-    for name in {name for point in points for name in point}:
+def _check_names(names: Iterable[str], defaults: Mapping[str, Any], estimator: Any) -> None:
+    for name in names:
         if name not in defaults:
             raise ValueError(
                 f"param_grid names {name!r}, which {type(estimator).__name__} does not have; "
@@ -146,7 +202,7 @@ def _key(canonical: dict[str, Any]) -> Hashable:
     try:
         hash(key)
     except TypeError:
-        return tuple(value if isinstance(value, Hashable) else id(value) for value in key)
+        return tuple(map(hashable, key))
     return key
 
 
@@ -154,9 +210,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _settings(params: Mapping[str, Any]) -> tuple[Any, ...]:
+def _settings(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:
     """Return what is no number: models that differ here are on paths of their own."""
-    return tuple((name, str(value)) for name, value in params.items() if not _is_number(value))
+    return tuple((name, str(params[name])) for name in names if not _is_number(params[name]))
 
 
 def _kernel_settings(params: Mapping[str, Any], estimator: Any) -> tuple[float, ...]:
@@ -165,7 +221,7 @@ def _kernel_settings(params: Mapping[str, Any], estimator: Any) -> tuple[float, 
     return tuple(params[name] for name in names if _is_number(params[name]))
 
 
-def _strength(params: Mapping[str, Any]) -> tuple[Any, ...]:
+def _strength(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:
     """Return a sort key from strong regularisation to weak: C upwards, prices downwards."""
-    prices = [-value for name, value in sorted(params.items()) if _is_number(value) and name != "C"]
+    prices = [-params[name] for name in names if _is_number(params[name])]
     return (params["C"], prices)

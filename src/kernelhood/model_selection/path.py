@@ -14,6 +14,7 @@ from sklearn.base import clone
 from kernelhood._typing import Array
 from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.estimators._problem import TaskProblem, TaskSolution
+from kernelhood.model_selection.columns import hashable, varied
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.stacks import JointStacks, SplitTask, TaskStacks, make_stacks
 from kernelhood.solvers.mkl_loop import Solution
@@ -63,8 +64,9 @@ class Path:
     @classmethod
     def of(cls, estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> Path:
         """Return the path through models that are in its order already."""
-        runs = _keys(models, estimator._path_parameters)
-        return cls(models, _run_ends(runs), _keys(models, ("C",)))
+        names = varied(models)
+        runs = _keys(models, [name for name in names if name not in estimator._path_parameters])
+        return cls(models, _run_ends(runs), _keys(models, [name for name in names if name != "C"]))
 
 
 def path_scores(
@@ -123,18 +125,9 @@ class Solved(NamedTuple):
         return [one.solution for one in self.found]
 
 
-def _keys(models: list[dict[str, Any]], names: tuple[str, ...]) -> list[Hashable]:
-    """Return keys that are equal for models that differ in the named parameters only."""
-    others = [
-        name
-        for name, value in models[0].items()
-        if name not in names and not all(params[name] is value for params in models)
-    ]
-    return [tuple(_hashable(params[name]) for name in others) for params in models]
-
-
-def _hashable(value: Any) -> Hashable:
-    return value if isinstance(value, Hashable) else id(value)
+def _keys(models: list[dict[str, Any]], names: list[str]) -> list[Hashable]:
+    """Return keys that are equal for models that agree in the named parameters."""
+    return [tuple([hashable(params[name]) for name in names]) for params in models]
 
 
 def _run_ends(runs: list[Hashable]) -> list[int]:

@@ -352,11 +352,8 @@ def _results(
 
     seconds = np.mean([one.seconds for one in found], axis=0)
     results: dict[str, Any] = {"mean_fit_time": spread(seconds)}
-    for name in sorted({name for point in models.points for name in point}):
-        column = np.empty(len(models.points), dtype=object)
-        column[:] = [point.get(name) for point in models.points]
-        absent = [name not in point for point in models.points]
-        results[f"param_{name}"] = np.ma.MaskedArray(column, mask=absent)
+    for name, values in models.columns.items():
+        results[f"param_{name}"] = values.masked
     results["params"] = models.points
     for number in range(by_split.shape[1]):
         results[f"split{number}_test_score"] = spread(by_split[:, number])

@@ -71,7 +71,8 @@ def combined_kernel(
         Room to write the rows to.
     """
     n = Ks.shape[1]
-    return with_room(Ks, weights, np.zeros((1, len(weights))), one_task(n), ridge, rows)
+    diagonal = ridge + weights @ np.einsum("mii->mi", Ks)
+    return with_room(Ks, weights, np.zeros((1, len(weights))), one_task(n), ridge, diagonal, rows)
 
 
 def with_room(
@@ -80,6 +81,7 @@ def with_room(
     specific: Array,
     layout: Layout,
     ridge: float,
+    diagonal: Array,
     rows: Array | None = None,
 ) -> CombinedKernel:
     """Return a combination with no row computed yet; see `CombinedKernel`."""
@@ -92,20 +94,10 @@ def with_room(
         ridge,
         np.empty((n, n)) if rows is None else rows,
         np.zeros(n, dtype=np.bool_),
-        _diagonal(Ks, shared, specific, layout, ridge),
+        diagonal,
         Ks.reshape(-1, Ks.shape[-1]),
         np.flatnonzero(shared),
     )
-
-
-@compiled
-def _diagonal(Ks: Array, shared: Array, specific: Array, layout: Layout, ridge: float) -> Array:
-    diagonal = np.full(layout.point.shape[0], ridge)
-    for i in range(diagonal.shape[0]):
-        p, task = layout.point[i], layout.task[layout.cell[i]]
-        for m in range(shared.shape[0]):
-            diagonal[i] += (shared[m] + specific[task, m]) * Ks[m, p, p]
-    return diagonal
 
 
 @compiled
@@ -149,16 +141,15 @@ def _add_gathered(
 @compiled
 def kernel_row(kernel: CombinedKernel, i: int) -> Array:
     """Return row i, computing it where it is not there yet."""
-    row = kernel.rows[i]
     if not kernel.ready[i]:
-        _fill_row(kernel, i, row)
-        kernel.ready[i] = True
-    return row
+        fill_row(kernel, i)
+    return kernel.rows[i]
 
 
 @compiled
-def _fill_row(kernel: CombinedKernel, i: int, row: Array) -> None:
-    layout = kernel.layout
+def fill_row(kernel: CombinedKernel, i: int) -> None:
+    """Compute row i."""
+    layout, row = kernel.layout, kernel.rows[i]
     cell, p = layout.cell[i], layout.point[i]
     row[:] = 0.0
     first, last = layout.reach[cell, 0], layout.reach[cell, 1]
@@ -181,6 +172,7 @@ def _fill_row(kernel: CombinedKernel, i: int, row: Array) -> None:
         if own[m] != 0.0:
             _add_gathered(row, own[m], kernel.Ks[m, p], layout.point, first, last)
     row[i] += kernel.ridge
+    kernel.ready[i] = True
 
 
 @compiled
@@ -205,7 +197,10 @@ def kernel_block(kernel: CombinedKernel, where: Indices) -> Array:
 
 def add_products(Ks: Array, change: Array, products: Array) -> None:
     """Add ``K^m change`` to row m of `products`, reading only rows where the change is not 0."""
-    n, where = len(change), np.flatnonzero(change)
-    stacked = Ks.reshape(-1, n)
-    for m, total in enumerate(products):
-        _add_rows(total, change, where, stacked, m * n, 1, 0)
+    _add_products(Ks.reshape(-1, len(change)), change, np.flatnonzero(change), products)
+
+
+@compiled
+def _add_products(stacked: Array, change: Array, where: Indices, products: Array) -> None:
+    for m in range(products.shape[0]):
+        _add_rows(products[m], change, where, stacked, m * change.shape[0], 1, 0)

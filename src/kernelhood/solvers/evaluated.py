@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,12 +59,14 @@ class EvaluatedFamily(KernelFamily):
         """The function that computes rows of a combination."""
         return self._fill
 
+    @cached_property
+    def diagonals(self) -> Array:
+        """The diagonal of every base kernel, of shape (n_kernels, n_samples)."""
+        return np.asarray(self.evaluator.diagonals[:, self.layout.point])
+
     def kernel(self, weights: Array, ridge: float, rows: Array | None = None) -> CombinedKernel:
         """Return the combination of the kernels, with `rows` as room for its rows."""
         shared, specific = self.split(weights)
-        of_sample = shared + specific[self.layout.task[self.layout.cell]]
-        diagonals = self.evaluator.diagonals[:, self.layout.point]
-        diagonal = ridge + np.einsum("im,mi->i", of_sample, diagonals)
         return CombinedKernel(
             self.Ks,
             shared,
@@ -72,7 +75,7 @@ class EvaluatedFamily(KernelFamily):
             ridge,
             self.room() if rows is None else rows,
             np.zeros(self.n_samples, dtype=np.bool_),
-            diagonal,
+            self.diagonal(shared, specific, ridge),
             self.Ks[0:0, 0],
             np.flatnonzero(shared),
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,11 @@ class KernelFamily:
         """The number of weights."""
         return self.n_kernels * (self.shares + self.specifics * self.layout.n_tasks)
 
+    @cached_property
+    def diagonals(self) -> Array:
+        """The diagonal of every base kernel, of shape (n_kernels, n_samples)."""
+        return np.einsum("mii->mi", self.Ks)[:, self.layout.point].astype(np.float64, copy=False)
+
     def split(self, weights: Array) -> tuple[Array, Array]:
         """Return the shared weights and those of every task, zeros for a kind that is absent."""
         n_kernels, n_tasks = self.n_kernels, self.layout.n_tasks
@@ -74,7 +80,17 @@ class KernelFamily:
 
     def kernel(self, weights: Array, ridge: float, rows: Array | None = None) -> CombinedKernel:
         """Return the combination of the kernels, with `rows` as room for its rows."""
-        return with_room(self.Ks, *self.split(weights), self.layout, ridge, rows)
+        shared, specific = self.split(weights)
+        diagonal = self.diagonal(shared, specific, ridge)
+        return with_room(self.Ks, shared, specific, self.layout, ridge, diagonal, rows)
+
+    def diagonal(self, shared: Array, specific: Array, ridge: float) -> Array:
+        """Return the diagonal of the combination of the kernels."""
+        diagonal = ridge + shared @ self.diagonals
+        if self.specifics:
+            of_sample = specific[self.layout.task[self.layout.cell]]
+            diagonal += np.einsum("im,mi->i", of_sample, self.diagonals)
+        return np.asarray(diagonal)
 
     def no_products(self) -> Array:
         """Return the products of the zero vector: a row for each kernel and kind of weights."""

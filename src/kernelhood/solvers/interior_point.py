@@ -15,7 +15,7 @@ import numpy as np
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.svm_value import best_intercepts, svm_gap
+from kernelhood.solvers.svm_value import best_gap
 
 _NEARLY_ALL = 0.99
 _DIVERGED = 100.0
@@ -140,8 +140,13 @@ def _direction(
 
 
 @compiled
-def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> _Point:
-    """Return Mehrotra's step: a predictor, then a corrector from the same factorisation."""
+def _newton_step(
+    K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
+) -> tuple[_Point, Array]:
+    """Take Mehrotra's step: a predictor, then a corrector from the same factorisation.
+
+    Returns the next point and its dual vector.
+    """
     n, n_groups = K.shape[0], point.intercepts.shape[0]
     force = K @ v + point.intercepts[sides.group]
     residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
@@ -161,32 +166,31 @@ def _newton_step(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
     left = (np.dot(there.x, there.z) + np.dot(there.s, there.w)) / now
     centre = left**3 * now / (2 * len(sides.cap))
     rz, rw = centre - xz - ahead.x * ahead.z, centre - sw - ahead.s * ahead.w
-    return _direction(L, Z, sides, point, residual, rz, rw)
+    step = _direction(L, Z, sides, point, residual, rz, rw)
+    point = _moved(point, step, _longest(point, step))
+    return point, _add_up(sides.sample, sides.sign * point.x, n)
 
 
 def _gap(K: Array, terms: DualTerms, v: Array) -> float:
-    Kv = K @ v
-    return svm_gap(v, Kv, best_intercepts(Kv, terms), terms)
+    return best_gap(v, K @ v, terms)
 
 
 def _follow(
     K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float, max_iter: int
 ) -> tuple[_Point, float]:
     """Follow the central path; return the best feasible point on it and its gap."""
-    n, n_groups = K.shape[0], point.intercepts.shape[0]
+    n_groups = point.intercepts.shape[0]
     jitter = 1e-15 * float(np.trace(K))
-    v = _add_up(sides.sample, sides.sign * point.x, n)
+    v = _add_up(sides.sample, sides.sign * point.x, len(K))
     best, best_point = np.inf, point
     for _ in range(max_iter):
         try:
-            step = _newton_step(K, sides, point, v, jitter)
+            point, v = _newton_step(K, sides, point, v, jitter)
         except np.linalg.LinAlgError:  # rounding has ended the progress
             break
-        point = _moved(point, step, _longest(point, step))
-        v = _add_up(sides.sample, sides.sign * point.x, n)
         gap = _gap(K, terms, v)
-        off = float(np.max(np.abs(_add_up(sides.group, v, n_groups))))
-        if gap < best and off <= 1e-9 * float(np.sum(np.abs(v))):
+        off = float(np.abs(_add_up(sides.group, v, n_groups)).max())
+        if gap < best and off <= 1e-9 * float(np.abs(v).sum()):
             best, best_point = gap, point
         if best <= 0.5 * gap_tol or gap > _DIVERGED * best:
             break

@@ -53,10 +53,7 @@ def solve_mkl(
         again = recertified(start, penalty, tol)
         if again is not None:
             return again
-    if start is None:
-        weights, v = _equal_weights(penalty), np.zeros(len(terms.target))
-    else:
-        weights, v = start.weights, start.v
+    weights, v = (None, None) if start is None else (start.weights, start.v)
     return _in_units(kernels, terms, penalty, weights, v, tol, max_iter)
 
 
@@ -72,29 +69,25 @@ def solve_svm(
     weights : ndarray of shape (n_weights,)
         Not negative.
     """
-    return _in_units(kernels, terms, penalty, weights, np.zeros(len(terms.target)), 0.0, 1)
+    return _in_units(kernels, terms, penalty, weights, None, 0.0, 1)
 
 
 def _in_units(
     kernels: KernelFamily | Array,
     terms: DualTerms,
     penalty: Penalty,
-    weights: Array,
-    v: Array,
+    weights: Array | None,
+    v: Array | None,
     tol: float,
     max_iter: int,
 ) -> Solution:
     """Run the loop in units in which box and target are of order one."""
     unit = units_of(terms)
-    found = minimise(
-        as_family(kernels),
-        unit.scaled_terms(terms),
-        unit.scaled_penalty(penalty),
-        weights / unit.weight,
-        v / unit.box,
-        tol,
-        max_iter,
-    )
+    price = unit.scaled_penalty(penalty)
+    scaled = unit.scaled_terms(terms)
+    first = _equal_weights(price) if weights is None else weights / unit.weight
+    dual = np.zeros(len(terms.target)) if v is None else v / unit.box
+    found = minimise(as_family(kernels), scaled, price, first, dual, tol, max_iter)
     trace = found.trace * [unit.value, 1.0]
     return Solution(
         found.weights * unit.weight,

@@ -22,7 +22,7 @@ from kernelhood.solvers.penalty import (
     penalty_value,
 )
 from kernelhood.solvers.svm_dual import solve_svm_dual
-from kernelhood.solvers.svm_value import best_intercepts, linear_term, total_loss
+from kernelhood.solvers.svm_value import svm_values
 from kernelhood.solvers.weight_step import (
     line_minimum,
     newton_weights,
@@ -112,10 +112,8 @@ def _evaluate(
     family.add_products(solution - v, products)
     Kv = family.apply(weights, products)
     curvatures = family.curvatures(products, solution)
-    intercepts = best_intercepts(Kv, terms)
-    svm_value = 0.5 * float(solution @ Kv) + total_loss(Kv, intercepts, terms)
+    intercepts, svm_value, gain = svm_values(solution, Kv, terms)
     objective = svm_value + penalty_value(penalty, weights)
-    gain = linear_term(solution, terms)
     return _Point(weights, solution, products, curvatures, intercepts, svm_value, objective, gain)
 
 

@@ -89,10 +89,10 @@ def solve_nonneg_qp(Q: Array, c: Array, row: Array, x: Array) -> Array:
     n = x.shape[0]
     x = x.copy()
     free = x > 0.0
-    ridge = 1e-300
+    ridge, level = 1e-300, 0.0
     for i in range(n):
         ridge += _RIDGE * Q[i, i]
-    level = _LEVEL * np.max(np.abs(c))
+        level = max(level, _LEVEL * abs(c[i]))
     for _ in range(20 * n):
         y, multiplier = _minimise_on_face(Q, c, row, x, free, ridge)
         step, blocked = 1.0, -1

@@ -54,13 +54,13 @@ def penalty_slope(penalty: Penalty, weights: Array) -> Array:
 def _feasible_scale(penalty: Penalty, curvatures: Array) -> float:
     """Return the largest s <= 1 with ``s^2 curvatures <= linear``."""
     ratios = np.maximum(penalty.linear, 0.0) / np.maximum(curvatures, 1e-300)
-    return float(np.sqrt(min(1.0, np.min(ratios))))
+    return float(np.sqrt(min(1.0, ratios.min())))
 
 
 def _free_conjugate(penalty: Penalty, surplus: Array, bound: Flags) -> float:
     """Return R* where the kernels of the budget have no quadratic price: it is a sum of two."""
-    best = penalty.budget * np.max(surplus[bound] / penalty.row[bound])
-    if np.all(bound):
+    best = penalty.budget * (surplus[bound] / penalty.row[bound]).max()
+    if bound.all():
         return float(best)
     quadratic, rest = penalty.quadratic[~bound][:, ~bound], surplus[~bound]
     nothing = np.zeros(len(rest))
@@ -87,16 +87,15 @@ def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
     curvatures : ndarray of shape (n_kernels,)
         ``1/2 v'K^m v``.
     """
-    n_kernels = curvatures.shape[0]
-    surplus = curvatures - penalty.linear
-    flat = not np.any(penalty.quadratic)
-    if flat and not np.any(penalty.row):
-        return _feasible_scale(penalty, curvatures) * gain
     bound = penalty.row > 0.0
-    if np.any(bound) and not np.any(penalty.quadratic[bound]):
+    has_budget, flat = bound.any(), not penalty.quadratic.any()
+    if flat and not has_budget:
+        return _feasible_scale(penalty, curvatures) * gain
+    surplus = curvatures - penalty.linear
+    if has_budget and (flat or not penalty.quadratic[bound].any()):
         return gain - _free_conjugate(penalty, surplus, bound)
-    start = np.zeros(n_kernels)
-    if np.any(penalty.row):
+    start = np.zeros(len(curvatures))
+    if has_budget:
         priciest = np.argmax(penalty.row)
         start[priciest] = penalty.budget / penalty.row[priciest]
     weights = solve_nonneg_qp(penalty.quadratic, -surplus, penalty.row, start)
@@ -106,7 +105,7 @@ def dual_bound(penalty: Penalty, gain: float, curvatures: Array) -> float:
 
 def is_concave(penalty: Penalty) -> bool:
     """Return whether the quadratic part is negative, so that duality holds for tangents only."""
-    return bool(np.trace(penalty.quadratic) < 0.0)
+    return bool(penalty.quadratic.trace() < 0.0)
 
 
 def certificate(

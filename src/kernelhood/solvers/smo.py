@@ -2,69 +2,35 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import DualTerms
-from kernelhood.solvers.combined import CombinedKernel, kernel_row
+from kernelhood.solvers.combined import CombinedKernel, fill_row
 from kernelhood.solvers.layout import Layout
+from kernelhood.solvers.svm_value import svm_gap
 
 _FLAT = 1e-12
-
-
-class _State(NamedTuple):
-    """What every step needs to know of all samples.
-
-    Attributes
-    ----------
-    Kv : ndarray of shape (n_samples,)
-        The product with the kernel.
-    grow, shrink : ndarray of shape (n_samples,)
-        The parts of the one-sided derivatives that do not depend on it.
-    slack : ndarray of shape (n_samples,)
-        ``shrink - Kv``.
-    """
-
-    Kv: Array
-    grow: Array
-    shrink: Array
-    slack: Array
+_STEPS_BETWEEN_LOOKS = 4
 
 
 @compiled
-def _slopes(i: int, v: Array, terms: DualTerms) -> tuple[float, float]:
-    """Return the parts of sample i's one-sided derivatives that do not depend on ``Kv``.
+def _slopes(
+    value: float, target: float, lower: float, upper: float, epsilon: float
+) -> tuple[float, float]:
+    """Return the parts of a sample's one-sided derivatives that do not depend on ``Kv``.
 
-    The first is for growing v_i (minus infinity at the upper bound), the second for shrinking it
-    (plus infinity at the lower bound); they differ at the kink of ``epsilon |v_i|``.
+    The first is for growing its entry of v from `value` (minus infinity at the upper bound), the
+    second for shrinking it (plus infinity at the lower bound); they differ at the kink of
+    ``epsilon |v_i|``.
     """
     grow, shrink = -np.inf, np.inf
-    if v[i] < terms.upper[i]:
-        grow = terms.target[i] - (terms.epsilon if v[i] >= 0.0 else -terms.epsilon)
-    if v[i] > terms.lower[i]:
-        shrink = terms.target[i] - (terms.epsilon if v[i] > 0.0 else -terms.epsilon)
+    if value < upper:
+        grow = target - (epsilon if value >= 0.0 else -epsilon)
+    if value > lower:
+        shrink = target - (epsilon if value > 0.0 else -epsilon)
     return grow, shrink
-
-
-@compiled
-def _next_stop(i: int, sign: float, v: Array, terms: DualTerms) -> float:
-    """Return the value at which v_i, moving up (sign 1) or down (-1), meets its bound or kink."""
-    if sign * v[i] < 0.0:
-        return 0.0
-    return terms.upper[i] if sign > 0.0 else terms.lower[i]
-
-
-@compiled
-def _pair_step(i: int, j: int, move: float, v: Array, terms: DualTerms) -> float:
-    """Grow v_i and shrink v_j by at most `move`, landing exactly on bounds; return the move."""
-    stop_i, stop_j = _next_stop(i, 1.0, v, terms), _next_stop(j, -1.0, v, terms)
-    move = min(move, stop_i - v[i], v[j] - stop_j)
-    v[i] = stop_i if move >= stop_i - v[i] else v[i] + move
-    v[j] = stop_j if move >= v[j] - stop_j else v[j] - move
-    return move
 
 
 @compiled
@@ -82,25 +48,24 @@ def _partner(steepest: float, own: float, row: Array, diagonal: Array, slack: Ar
 
 @compiled
 def _shift(
-    first: int, last: int, move: float, plus: Array, minus: Array, state: _State
+    Kv: Array, move: float, plus: Array, minus: Array, grow: Array, shrink: Array, slack: Array
 ) -> tuple[int, float, float]:
-    """Add ``move * (plus - minus)`` to Kv from first to last.
+    """Add ``move * (plus - minus)`` to Kv, and put ``shrink - Kv`` into `slack`.
 
-    Returns the steepest sample to grow there, its slope, and the least slope of those to shrink.
+    Returns the steepest sample to grow, its slope, and the least slope of those to shrink.
     """
-    # Slices, because loops that start at zero are compiled to better code.
-    Kv, grow, shrink = state.Kv[first:last], state.grow[first:last], state.shrink[first:last]
-    slack, plus, minus = state.slack[first:last], plus[first:last], minus[first:last]
-    i, steepest, least = 0, -np.inf, np.inf
+    # Two loops: the processor can do the first one for several samples at a time.
     for k in range(Kv.shape[0]):
         value = Kv[k] + move * (plus[k] - minus[k])
         Kv[k] = value
         slack[k] = shrink[k] - value
+    i, steepest, least = 0, -np.inf, np.inf
+    for k in range(Kv.shape[0]):
         least = min(least, slack[k])
-        slope = grow[k] - value
+        slope = grow[k] - Kv[k]
         if slope > steepest:
             i, steepest = k, slope
-    return first + i, steepest, least
+    return i, steepest, least
 
 
 @compiled
@@ -114,13 +79,8 @@ def _worst(edges: Array) -> int:
 
 
 @compiled
-def _spread(layout: Layout, starts: Indices, group: int, i: int, far: bool) -> tuple[int, int]:
-    """Return the range of groups whose values a step of sample i can change.
-
-    `far` says whether the kernel reaches beyond the sample's cell.
-    """
-    if not far or starts.shape[0] == 2:
-        return group, group + 1
+def _spread(layout: Layout, starts: Indices, group: int, i: int) -> tuple[int, int]:
+    """Return the range of groups whose values a step of sample i can change."""
     cell = layout.cell[i]
     begin, end = group, group + 1
     while starts[begin] > layout.reach[cell, 0]:
@@ -132,9 +92,18 @@ def _spread(layout: Layout, starts: Indices, group: int, i: int, far: bool) -> t
 
 @compiled
 def smo(
-    kernel: CombinedKernel, terms: DualTerms, v: Array, Kv: Array, tol: float, max_steps: int
+    kernel: CombinedKernel,
+    terms: DualTerms,
+    v: Array,
+    Kv: Array,
+    tol: float,
+    max_steps: int,
+    gap_tol: float = np.inf,
 ) -> tuple[Array, int, int]:
     """Improve v by pair steps until the largest KKT violation of every group is at most `tol`.
+
+    Where the duality gap is then still larger than `gap_tol`, smaller violations are asked for.
+    Steps that do not halve the gap in a few rounds through the samples have stalled, and are left.
 
     Pairs are chosen by the second-order rule: in the group with the largest violation the steepest
     sample to grow, then the partner that promises the largest gain.
@@ -150,48 +119,75 @@ def smo(
     tol : float
         Largest violation to accept, in units of the target.
     max_steps : int
-        Give up after this many pair steps.
+        Give up after this many pair steps and looks at the gap.
+    gap_tol : float
+        Absolute duality gap to reach; by default any.
 
     Returns
     -------
     edges : ndarray of shape (n_groups, 2)
         The interval that the violation of each group spans, the larger end first.
     n_steps : int
-        Pair steps taken.
+        Pair steps taken, looks at the gap included.
     missing : int
         The sample whose row is needed to go on, where rows are filled from outside; or -1.
     """
-    starts, held, diagonal = terms.starts, kernel.Ks.shape[0] > 0, kernel.diagonal
+    # The loop works on plain arrays: to hand a tuple to a function counts references to all parts.
+    target, lower, upper, epsilon, starts = terms
+    held, rows, ready, diagonal = kernel.Ks.shape[0] > 0, kernel.rows, kernel.ready, kernel.diagonal
     n, n_groups, far = len(v), starts.shape[0] - 1, kernel.active.shape[0] > 0
-    state = _State(Kv, np.empty(n), np.empty(n), np.empty(n))
+    grow, shrink, slack = np.empty(n), np.empty(n), np.empty(n)
     top, edges = np.empty(n_groups, np.intp), np.empty((n_groups, 2))
     for k in range(n):
-        state.grow[k], state.shrink[k] = _slopes(k, v, terms)
+        grow[k], shrink[k] = _slopes(v[k], target[k], lower[k], upper[k], epsilon)
     for g in range(n_groups):
-        look = _shift(starts[g], starts[g + 1], 0.0, diagonal, diagonal, state)
-        top[g], edges[g, 0], edges[g, 1] = look
+        here = slice(starts[g], starts[g + 1])
+        look = _shift(
+            Kv[here], 0.0, diagonal[here], diagonal[here], grow[here], shrink[here], slack[here]
+        )
+        top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+    gap, looked = np.inf, 0
+    wait = _STEPS_BETWEEN_LOOKS * n if gap_tol < np.inf else max_steps
     for step in range(max_steps):
         group = _worst(edges)
         steepest, i = edges[group, 0], top[group]
-        if steepest - edges[group, 1] <= tol:
-            return edges, step, -1
-        if not (held or kernel.ready[i]):
-            return edges, step, i
-        row_i = kernel_row(kernel, i)
+        done = steepest - edges[group, 1] <= tol
+        if done or step - looked == wait:
+            before, gap = gap, svm_gap(v, Kv, 0.5 * (edges[:, 0] + edges[:, 1]), terms)
+            if gap <= gap_tol or not (done or gap <= 0.5 * before):
+                return edges, step, -1
+            looked = step
+            if done:
+                tol *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+                continue
+        if not ready[i]:
+            if not held:
+                return edges, step, i
+            fill_row(kernel, i)
         here = slice(starts[group], starts[group + 1])
-        j = _partner(steepest, diagonal[i], row_i[here], diagonal[here], state.slack[here])
+        j = _partner(steepest, diagonal[i], rows[i, here], diagonal[here], slack[here])
         if j < 0:
             return edges, step, -1
         j += starts[group]
-        if not (held or kernel.ready[j]):
-            return edges, step, j
-        row_j = kernel_row(kernel, j)
-        bend = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], _FLAT)
-        move = _pair_step(i, j, (steepest - state.slack[j]) / bend, v, terms)
-        state.grow[i], state.shrink[i] = _slopes(i, v, terms)
-        state.grow[j], state.shrink[j] = _slopes(j, v, terms)
-        first, last = _spread(kernel.layout, starts, group, i, far)
+        if not ready[j]:
+            if not held:
+                return edges, step, j
+            fill_row(kernel, j)
+        bend = max(diagonal[i] + diagonal[j] - 2.0 * rows[i, j], _FLAT)
+        # Both move to their next bound or kink at most, and land on it exactly.
+        stop_i, stop_j = 0.0 if v[i] < 0.0 else upper[i], 0.0 if v[j] > 0.0 else lower[j]
+        move = min((steepest - slack[j]) / bend, stop_i - v[i], v[j] - stop_j)
+        v[i] = stop_i if move >= stop_i - v[i] else v[i] + move
+        v[j] = stop_j if move >= v[j] - stop_j else v[j] - move
+        grow[i], shrink[i] = _slopes(v[i], target[i], lower[i], upper[i], epsilon)
+        grow[j], shrink[j] = _slopes(v[j], target[j], lower[j], upper[j], epsilon)
+        first, last = group, group + 1
+        if far and n_groups > 1:
+            first, last = _spread(kernel.layout, starts, group, i)
         for g in range(first, last):
-            look = _shift(starts[g], starts[g + 1], move, row_i, row_j, state)
-            top[g], edges[g, 0], edges[g, 1] = look
+            here = slice(starts[g], starts[g + 1])
+            look = _shift(
+                Kv[here], move, rows[i, here], rows[j, here], grow[here], shrink[here], slack[here]
+            )
+            top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
     return edges, max_steps, -1

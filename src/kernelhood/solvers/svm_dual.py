@@ -10,44 +10,13 @@ from kernelhood.solvers.combined import CombinedKernel, kernel_matrix
 from kernelhood.solvers.family import Fill
 from kernelhood.solvers.interior_point import solve_interior_point
 from kernelhood.solvers.smo import smo
-from kernelhood.solvers.svm_value import best_intercepts, svm_gap
+from kernelhood.solvers.svm_value import best_gap, svm_gap
 
 _PAIR_STEPS_PER_SAMPLE = 20
 _STEPS_GROW_FROM = 20
 _FEWEST_STEPS = 4000
-_STEPS_BETWEEN_LOOKS = 4
 _FIRST_VIOLATION = 0.3
 _ROWS_AT_ONCE = 256
-
-
-def _pair_steps(
-    kernel: CombinedKernel,
-    terms: DualTerms,
-    v: Array,
-    Kv: Array,
-    gap_tol: float,
-    violation: float,
-    budget: int,
-) -> tuple[float, float, int, Array, int]:
-    """Lower the violation until the gap is small enough, a row missing, or the budget spent.
-
-    Steps that do not halve the gap in a few rounds through the samples have stalled.
-
-    Both vectors are updated in place. Returns the gap, the violation and the budget that
-    are left, the edges of the groups and the missing sample or -1.
-    """
-    gap, some = np.inf, _STEPS_BETWEEN_LOOKS * len(v)
-    while True:
-        edges, n_steps, missing = smo(kernel, terms, v, Kv, violation, min(some, budget))
-        budget -= 1 + n_steps
-        if missing >= 0:
-            return gap, violation, budget, edges, missing
-        before, gap = gap, svm_gap(v, Kv, edges.mean(axis=1), terms)
-        stalled = n_steps == some and gap > 0.5 * before
-        if gap <= gap_tol or budget <= 0 or stalled:
-            return gap, violation, budget, edges, -1
-        if n_steps < some:
-            violation *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
 
 
 def solve_svm_dual(
@@ -80,14 +49,14 @@ def solve_svm_dual(
         The solution and its product with K.
     """
     v, Kv = v.copy(), Kv.copy()
-    violation, budget = _FIRST_VIOLATION, _most_steps(len(v))
+    budget = _most_steps(len(v))
     while True:
-        gap, violation, budget, edges, missing = _pair_steps(
-            kernel, terms, v, Kv, gap_tol, violation, budget
-        )
+        edges, n_steps, missing = smo(kernel, terms, v, Kv, _FIRST_VIOLATION, budget, gap_tol)
         if fill is None or missing < 0:
             break
+        budget -= 1 + n_steps
         fill(kernel, _next_samples(kernel, terms, v, Kv, edges, missing))
+    gap = svm_gap(v, Kv, 0.5 * (edges[:, 0] + edges[:, 1]), terms)
     if gap <= gap_tol:
         return v, Kv
     if fill is not None:
@@ -95,8 +64,7 @@ def solve_svm_dual(
     K = np.asarray(kernel_matrix(kernel), dtype=np.float64)
     other = solve_interior_point(K, terms, gap_tol)
     K_other = K @ other
-    other_gap = svm_gap(other, K_other, best_intercepts(K_other, terms), terms)
-    return (other, K_other) if other_gap < gap else (v, Kv)
+    return (other, K_other) if best_gap(other, K_other, terms) < gap else (v, Kv)
 
 
 def _most_steps(n_samples: int) -> int:

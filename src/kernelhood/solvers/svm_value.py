@@ -9,6 +9,7 @@ from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 
 
+@compiled
 def best_intercepts(Kv: Array, terms: DualTerms) -> Array:
     """Return for every group the intercept b that minimises the total loss of ``Kv + b``.
 
@@ -27,27 +28,61 @@ def best_intercepts(Kv: Array, terms: DualTerms) -> Array:
     -------
     ndarray of shape (n_groups,)
     """
-    rest = terms.target - Kv
-    return np.array(
-        [
-            _best_intercept(rest[own], terms.lower[own], terms.upper[own], terms.epsilon)
-            for own in map(slice, terms.starts[:-1], terms.starts[1:])
-        ]
-    )
+    target, lower, upper, epsilon, starts = terms
+    intercepts = np.empty(starts.shape[0] - 1)
+    kinks, jumps = np.empty(2 * Kv.shape[0]), np.empty(2 * Kv.shape[0])
+    for g in range(intercepts.shape[0]):
+        size, total = 0, 0.0
+        for i in range(starts[g], starts[g + 1]):
+            total += upper[i]
+            if upper[i] > 0.0:
+                kinks[size], jumps[size] = target[i] - epsilon - Kv[i], upper[i]
+                size += 1
+            if lower[i] < 0.0:
+                kinks[size], jumps[size] = target[i] + epsilon - Kv[i], -lower[i]
+                size += 1
+        intercepts[g] = _crossing(kinks[:size], jumps[:size], total)
+    return intercepts
 
 
-def _best_intercept(rest: Array, lower: Array, upper: Array, epsilon: float) -> float:
-    kinks = np.concatenate([rest - epsilon, rest + epsilon])
-    jumps = np.concatenate([upper, -lower])
-    kinks, jumps = kinks[jumps > 0.0], jumps[jumps > 0.0]
-    order = np.argsort(kinks)
-    total = float(np.sum(upper))
-    slopes = np.cumsum(jumps[order]) - total
-    flat = 1e-12 * total
-    first = int(np.argmax(slopes >= -flat))
-    if slopes[first] <= flat and first + 1 < len(order):
-        return float(0.5 * (kinks[order[first]] + kinks[order[first + 1]]))
-    return float(kinks[order[first]])
+@compiled
+def _crossing(kinks: Array, jumps: Array, total: float) -> float:
+    """Return where a slope that is -total at first and grows by a jump at each kink becomes zero.
+
+    The kinks are not sorted: around one of them those before and after it are told apart, and the
+    search goes on among those where the crossing is. Both arrays are reordered.
+    """
+    flat, slope, beyond = 1e-12 * total, -total, np.inf
+    first, last = 0, kinks.shape[0]
+    while True:
+        middle = kinks[(first + last) // 2]
+        before, after, k = first, last, first
+        left, here = slope, 0.0
+        while k < after:
+            if kinks[k] > middle:
+                after -= 1
+                kinks[k], kinks[after] = kinks[after], kinks[k]
+                jumps[k], jumps[after] = jumps[after], jumps[k]
+                continue
+            if kinks[k] < middle:
+                left += jumps[k]
+                kinks[k], kinks[before] = kinks[before], kinks[k]
+                jumps[k], jumps[before] = jumps[before], jumps[k]
+                before += 1
+            else:
+                here += jumps[k]
+            k += 1
+        if left >= -flat and before > first:
+            last, beyond = before, middle
+        elif left + here < -flat and after < last:
+            first, slope = after, left + here
+        else:
+            break
+    if left + here > flat:
+        return middle
+    for k in range(after, last):
+        beyond = min(beyond, kinks[k])
+    return 0.5 * (middle + beyond) if beyond < np.inf else middle
 
 
 @compiled
@@ -78,3 +113,27 @@ def svm_gap(v: Array, Kv: Array, intercepts: Array, terms: DualTerms) -> float:
     for i in range(v.shape[0]):
         squared_norm += v[i] * Kv[i]
     return squared_norm + total_loss(Kv, intercepts, terms) - linear_term(v, terms)
+
+
+@compiled
+def best_gap(v: Array, Kv: Array, terms: DualTerms) -> float:
+    """Return the duality gap of a feasible v with the best intercepts."""
+    return svm_gap(v, Kv, best_intercepts(Kv, terms), terms)
+
+
+@compiled
+def svm_values(v: Array, Kv: Array, terms: DualTerms) -> tuple[Array, float, float]:
+    """Return the best intercepts, the primal value with them, and the linear term of the dual.
+
+    Parameters
+    ----------
+    v, Kv : ndarray of shape (n_samples,)
+        A dual vector and its product with the kernel.
+    terms : DualTerms
+        The loss.
+    """
+    intercepts = best_intercepts(Kv, terms)
+    value = total_loss(Kv, intercepts, terms)
+    for i in range(v.shape[0]):
+        value += 0.5 * v[i] * Kv[i]
+    return intercepts, value, linear_term(v, terms)

@@ -11,7 +11,7 @@ from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import add_products, combined_kernel
 from kernelhood.solvers.mkl_loop import Solution, relative_gap
 from kernelhood.solvers.svm_dual import solve_svm_dual
-from kernelhood.solvers.svm_value import best_intercepts, linear_term, total_loss
+from kernelhood.solvers.svm_value import svm_values
 from kernelhood.solvers.units import Units, units_of
 from kernelhood.solvers.weight_step import value_hessian
 
@@ -84,8 +84,7 @@ class TaskSvm(NamedTuple):
     def _point(self, weights: Array, v: Array, products: Array, ridge: float) -> SvmPoint:
         units = self.units
         Kv = (weights / units.weight) @ products
-        intercepts = best_intercepts(Kv, self.terms)
-        value = 0.5 * float(v @ Kv) + total_loss(Kv, intercepts, self.terms)
+        intercepts, value, gain = svm_values(v, Kv, self.terms)
         return SvmPoint(
             weights,
             v,
@@ -93,7 +92,7 @@ class TaskSvm(NamedTuple):
             ridge,
             intercepts * units.target + units.centre,
             value * units.value,
-            linear_term(v, self.terms) * units.value,
+            gain * units.value,
             0.5 * (products @ v) * units.box**2,
         )
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.penalty import Penalty
 
@@ -49,6 +47,6 @@ class Units(NamedTuple):
 
 def units_of(terms: DualTerms) -> Units:
     """Return the units that suit a loss."""
-    box = float(max(np.max(terms.upper), -np.min(terms.lower)))
-    spread = float(np.std(terms.target))
-    return Units(box, spread if spread > 0.0 else 1.0, float(np.mean(terms.target)))
+    box = float(max(terms.upper.max(), -terms.lower.min()))
+    spread = float(terms.target.std())
+    return Units(box, spread if spread > 0.0 else 1.0, float(terms.target.mean()))

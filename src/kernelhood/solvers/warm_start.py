@@ -114,7 +114,7 @@ def _gap(penalty: Penalty, start: Solution) -> float:
 
 def _box_ratio(terms: DualTerms, before: DualTerms) -> float | None:
     """Return by which factor the box has grown, or None where it changed its shape."""
-    ratio = float(np.sum(terms.upper - terms.lower) / np.sum(before.upper - before.lower))
-    sides = ((terms.upper, before.upper), (terms.lower, before.lower))
-    same = all(np.allclose(new, ratio * old, rtol=_ROUNDING, atol=0.0) for new, old in sides)
+    ratio = float((terms.upper - terms.lower).sum() / (before.upper - before.lower).sum())
+    sides = ((terms.upper, ratio * before.upper), (terms.lower, ratio * before.lower))
+    same = all((np.abs(new - old) <= _ROUNDING * np.abs(old)).all() for new, old in sides)
     return ratio if same else None

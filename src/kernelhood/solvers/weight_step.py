@@ -60,14 +60,19 @@ def value_hessian(
     if family.fill is not None:
         family.fill(kernel, free[~kernel.ready[free]])
     U, E = family.columns(products, free), _indicators(free, terms)
-    Z = _solve(kernel_block(kernel, free), np.hstack([U, E]))
+    Z = _solve(kernel_block(kernel, free), np.concatenate([U, E], axis=1))
     ZU, ZE = Z[:, : U.shape[1]], Z[:, U.shape[1] :]
-    ZU -= ZE @ np.linalg.solve(E.T @ ZE, E.T @ ZU)
+    if E.shape[1] == 1:
+        ZU -= ZE * (ZU.sum(axis=0) / ZE.sum())
+    else:
+        ZU -= ZE @ np.linalg.solve(E.T @ ZE, E.T @ ZU)
     return np.asarray(U.T @ ZU)
 
 
 def _indicators(free: Indices, terms: DualTerms) -> Array:
     """Return a column of zeros and ones for each group with free support vectors."""
+    if len(terms.starts) == 2:
+        return np.ones((len(free), 1))
     groups = np.searchsorted(terms.starts, free, side="right")
     _, which = np.unique(groups, return_inverse=True)
     return np.asarray(np.eye(which.max() + 1)[which])
@@ -124,10 +129,12 @@ def ray_step(
     penalty's slope, within ``exp(+-radius)``, and the power returned is the mean up to there. A
     budget leaves no ray: the factor is 1.
     """
+    if penalty.row.any():
+        return 1.0, 0.0
     fall = np.dot(weights, curvatures)
     price = np.dot(penalty.linear, weights)
     growth = np.dot(weights, penalty.quadratic @ weights)
-    if np.any(penalty.row) or fall <= 0.0 or price + growth <= 0.0:
+    if fall <= 0.0 or price + growth <= 0.0:
         return 1.0, 0.0
     power = min(2.0, np.dot(weights, hessian @ weights) / fall)
     log_factor = _balance(fall, price, growth, max(power, _LEAST_POWER), radius)
@@ -159,16 +166,11 @@ def straightened(penalty: Penalty, weights: Array, curvatures: Array) -> Array:
     from the balance, and with a budget or a quadratic part, where prices are not constant, they
     are returned as they are.
     """
-    price = penalty_slope(penalty, weights)
-    if (
-        np.any(penalty.row)
-        or np.any(penalty.quadratic)
-        or np.min(price) <= 0.0
-        or not np.any(weights)
-    ):
+    price = penalty.linear
+    if penalty.row.any() or penalty.quadratic.any() or price.min() <= 0.0 or not weights.any():
         return curvatures
     ratio = np.maximum(curvatures, 0.0) / price
-    if np.max(ratio) > _NEAR or np.min(ratio[weights > 0.0]) < 1.0 / _NEAR:
+    if ratio.max() > _NEAR or ratio[weights > 0.0].min() < 1.0 / _NEAR:
         return curvatures
     return price + 2.0 * curvatures * (np.sqrt(ratio) - 1.0)
 
@@ -202,13 +204,14 @@ def newton_weights(
     slope = penalty_slope(penalty, weights) - curvatures
     bends = 2.0 * curvatures / (weights + unit)
     limit = _LARGEST_GROWTH * (weights.sum() + unit)
+    concave = is_concave(penalty)
     while True:
         Q = hessian + penalty.quadratic
         Q.flat[:: len(Q) + 1] += damping * bends
-        if is_concave(penalty):
+        if concave:
             Q = _convex_part(Q)
         found = solve_nonneg_qp(Q, slope - Q @ weights, penalty.row, weights)
-        if found.sum() <= limit or damping > 1.0 or np.any(penalty.row):
+        if found.sum() <= limit or damping > 1.0 or penalty.row.any():
             return found
         damping = max(4.0 * damping, 1e-3)
 
