@@ -41,7 +41,7 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 #: nothing in common may keep their functions to themselves.
 _SHARED_FUNCTIONS: dict[str, list[Any]] = {
     "sharing": ["weights", "functions"],
-    "beta": [4.0**k for k in range(-9, 4)],
+    "beta": [4.0**k for k in range(-6, 2)],
     "specific_cost": [1.0, 4.0, np.inf],
 }
 
