@@ -218,3 +218,11 @@ def test_too_few_iterations_are_reported_by_task(made, data):
         model = made(max_iter=1, tol=1e-6, C=10.0, formulation="corrected").fit(**data)
     assert model.dual_gap_ > 1e-6
     assert model.n_iter_ == 1
+
+
+@BOTH
+def test_too_few_iterations_of_the_default_are_reported(made, data):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 ended before"):
+        model = made(max_iter=1, tol=1e-9, C=10.0).fit(**data)
+    assert model.dual_gap_ > 1e-9
+    assert [len(trace) for trace in model.trace_] == [1, 1, 1]

@@ -53,6 +53,22 @@ def test_pairs_share_one_kernel_whose_scale_is_the_best():
     assert model.weights_[0, 0] == pytest.approx(np.exp(best.x), rel=1e-2)
 
 
+def test_at_a_fixed_trace_pairs_share_the_best_of_two_kernels():
+    X, y, _ = three_classes(sizes=(40,))
+    bank = KernelBank([Gaussian(0.5), Gaussian(3.0)])
+    model = estimator(kernels=bank, formulation="normalized", eta=1.0, beta=1e-3).fit(X, y)
+    Ks, w = bank(X), 2e-3 / (1.0 - 2e-3)
+    assert model.weights_.sum() == pytest.approx(1.0)
+
+    def objective(share):
+        K = share * Ks[0] + (1.0 - share) * Ks[1]
+        return sum_of_values(K, y, 2.0) - 0.5 * w * np.sum(K**2)
+
+    best = min(objective(share) for share in np.linspace(0.0, 1.0, 41))
+    assert model.objective_ <= best + 1e-4 * abs(best)
+    assert model.objective_ == pytest.approx(objective(model.weights_[0, 0]), rel=1e-4)
+
+
 def test_the_functions_are_those_of_svc():
     X, y, _ = three_classes(sizes=(40,))
     model = estimator().fit(X, y)

@@ -2,6 +2,8 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 
 from kernelhood.estimators import METHODS
+from kernelhood.experiments import methods
+from kernelhood.experiments.job import Job
 from kernelhood.experiments.methods import (
     GRIDS,
     check_methods,
@@ -49,6 +51,20 @@ def test_the_wide_grid_is_the_papers_with_larger_c():
     assert wide["C"][:27] == paper["C"]
     assert wide["C"][-1] == 2.0**20
     assert wide["eta"] == paper["eta"]
+
+
+def test_a_row_depends_on_what_its_method_stands_for(monkeypatch):
+    job = Job("letter", "mt-onmkl", 0, 0, "accuracy", 0.2, "paper")
+    before = job.settings
+    monkeypatch.setitem(methods._VARIANTS, "", {"formulation": "corrected"})
+    assert job.settings != before
+
+
+def test_grids_are_the_callers_own():
+    make_grid("mt-onmkl-functions", "paper").clear()
+    make_grid("itl", "quick").clear()
+    assert make_grid("mt-onmkl-functions", "paper")
+    assert make_grid("itl", "quick")
 
 
 def test_names_are_checked():

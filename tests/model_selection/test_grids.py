@@ -74,6 +74,20 @@ def test_a_grid_outside_the_domain_says_why():
         )
 
 
+def test_what_the_estimator_fixes_may_be_outside_the_domain():
+    edge = kh.MTONMKLClassifier(eta=2.0, beta=1.0)
+    with pytest.raises(ValueError, match="no point that can be solved: .* eta > 2"):
+        distinct_models(edge, {"C": [1.0, 2.0]})
+    found = distinct_models(edge, {"C": [1.0, 2.0], "formulation": ["corrected", "normalized"]})
+    assert len(found.models) == 2
+    assert len(found.reasons) == 2
+
+
+def test_integers_of_numpy_are_numbers():
+    found = distinct_models(kh.MTONMKLClassifier(), {"C": np.array([1, 10, 2])})
+    assert [model["C"] for model in found.models] == [10, 2, 1]
+
+
 def test_an_empty_grid_is_refused():
     with pytest.raises(ValueError, match="param_grid holds no point"):
         distinct_models(kh.MTONMKLClassifier(), [])

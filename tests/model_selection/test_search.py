@@ -7,7 +7,7 @@ from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GridSearchCV
 
 import kernelhood as kh
-from kernelhood.estimators import METHODS
+from kernelhood.estimators import METHODS, _neighborhood
 from kernelhood.model_selection import path, stacks
 from kernelhood.solvers import mkl_loop, task_svm
 from kernelhood.solvers.svm_dual import solve_svm_dual
@@ -97,6 +97,16 @@ def test_every_stack_of_kernels_is_evaluated_once(labelled, monkeypatch):
     search = kh.KernelSearchCV(kh.RPKLClassifier(), grid, cv=0.5, refit=False)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     assert len(evaluated) == 3 * len(set(labelled.task.tolist()))
+
+
+def test_kernels_alone_are_kept_for_all_rewards_of_one_loss(labelled, monkeypatch):
+    made = []
+    whole = _neighborhood.Corners
+    monkeypatch.setattr(_neighborhood, "Corners", lambda *args: (made.append(1), whole(*args))[1])
+    grid = {"C": [1.0, 8.0], "beta": [4.0**k for k in range(-4, 3)], "eta": [1e6]}
+    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), grid, cv=0.5, refit=False)
+    search.fit(labelled.X, labelled.y, task=labelled.task)
+    assert len(made) == 2 * len(set(labelled.task.tolist()))
 
 
 def test_a_certificate_is_not_carried_to_another_loss(measured):

@@ -79,10 +79,11 @@ def test_a_stationary_start_is_left_for_a_lower_corner(role):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [2.0, 1e4])
 @pytest.mark.parametrize("reward", [1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 30.0])
-def test_no_point_of_the_simplex_is_lower(loss, reward):
+def test_no_point_of_the_simplex_is_lower(loss, C, reward):
     X, sign = points(30)
-    Ks, terms = np.ascontiguousarray(stack(X)[[0, 3, 6]]), dual_terms(loss, X, sign, 2.0)
+    Ks, terms = np.ascontiguousarray(stack(X)[[0, 3, 6]]), dual_terms(loss, X, sign, C)
     penalty, G = fixed_trace(Ks), gram(Ks)
     found = solve_concave(Ks, terms, penalty, G, reward)
     shares = [(a, b, 10 - a - b) for a in range(11) for b in range(11 - a)]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kernelhood.solvers.concave import solve_concave
+from kernelhood.solvers.concave import solve_concave, solved_rewards
 from kernelhood.solvers.corners import Corners
 from kernelhood.solvers.fixed import solve_fixed
 from tests.solvers.problems import LOSSES, dual_terms, points, stack
@@ -15,8 +15,9 @@ def problem(loss, C=2.0):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_bounds_lie_below_the_values_and_solved_corners_have_theirs(loss):
-    Ks, terms, penalty, G = problem(loss)
+@pytest.mark.parametrize("C", [2.0, 1e4])
+def test_bounds_lie_below_the_values_also_of_solved_corners(loss, C):
+    Ks, terms, penalty, G = problem(loss, C)
     corners = Corners(Ks, terms, penalty, G)
     exact = np.array(
         [
@@ -25,14 +26,16 @@ def test_bounds_lie_below_the_values_and_solved_corners_have_theirs(loss):
         ]
     )
     corners.learn(solve_concave(Ks, terms, penalty, G, 0.01))
-    assert np.all(corners.values <= exact * (1.0 + 1e-6))
-    assert corners.values.max() > 0.0
-    before = corners.values.copy()
+    assert np.all(corners.bounds <= exact * (1.0 + 1e-6))
+    assert corners.bounds.max() > 0.0
+    before = corners.bounds.copy()
     found = corners.solve(4)
     np.testing.assert_array_equal(np.flatnonzero(found.weights), [4])
-    assert corners.values[4] == pytest.approx(exact[4], rel=1e-2)
-    assert np.all(corners.values >= before)
-    assert np.all(np.delete(corners.values <= exact * (1.0 + 1e-6), 4))
+    assert corners.bounds[4] >= before[4]
+    assert np.all(corners.bounds >= before)
+    assert np.all(corners.bounds <= exact * (1.0 + 1e-6))
+    corners.learn(solve_fixed(Ks, terms, found.weights, tol=1e-8))
+    assert corners.bounds[4] == pytest.approx(exact[4], rel=1e-6)
 
 
 def test_the_lowest_corner_of_a_large_reward_has_the_largest_norm():
@@ -61,3 +64,5 @@ def test_a_kernel_without_trace_is_no_corner():
     assert 3 not in which
     assert solve_concave(Ks, terms, penalty, G, 1.0, corners=corners).gap <= 1e-3
     assert 3 not in corners.solved
+    found = solve_concave(Ks, terms, penalty, G, 1.0)
+    assert solved_rewards(found, G, penalty.row, np.array([1.0]), 1e-3) == 1

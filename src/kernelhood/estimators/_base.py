@@ -48,7 +48,8 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
     tol : float
         Relative duality gap to reach in every task.
     max_iter : int
-        Largest number of SVMs to solve for a task.
+        Largest number of SVMs to solve for a task; in MT-ONMKL's `normalized`, in each stage of
+        its path.
     task_column : int or str, optional
         The column of X that names the task, so that nothing has to be routed through pipelines
         and searches.
@@ -80,7 +81,7 @@ class MultiTaskKernelModel(KernelInspection, TaskPredictor, BaseEstimator, ABC):
         SVMs solved for the slowest task.
     trace_ : list of ndarray of shape (n_svms, 2)
         For every task, or for all where they are solved jointly, the objective and the relative
-        duality gap after each SVM.
+        duality gap after each SVM; in MT-ONMKL's `normalized`, after each one of the last stage.
     n_features_in_ : int
         Columns of X seen in `fit`.
     feature_names_in_ : ndarray of str

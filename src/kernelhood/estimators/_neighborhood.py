@@ -186,7 +186,7 @@ class NeighborhoodStep(BoundInspection, FunctionSharing):
         )
 
     def _corner_key(self, row: Array) -> Hashable:
-        """Return what tells apart problems of one loss whose kernels alone are others."""
+        """Return a key that differs where the kernels or the intercepts of the corners do."""
         return "corners", self.sharing, self.intercept, len(row)
 
     def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:

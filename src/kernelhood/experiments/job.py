@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kernelhood.experiments.data import Samples, fingerprint, kind_of, load
-from kernelhood.experiments.methods import ALIGNED, make_estimator, make_grid
+from kernelhood.experiments.methods import ALIGNED, make_estimator, make_grid, variant_settings
 from kernelhood.experiments.metrics import CLASSIFICATION, METRICS, task_scores
 from kernelhood.experiments.protocol import run_seed, split_rows
 from kernelhood.experiments.search import search
@@ -97,6 +97,7 @@ class Job:
             "seed": self.seed,
             "metric": self.metric,
             "train_fraction": self.train_fraction,
+            "model": variant_settings(self.method),
             "grid": make_grid(self.method, self.grid),
             "data": None if self.samples is None else fingerprint(self.samples),
         }

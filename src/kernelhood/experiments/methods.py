@@ -120,17 +120,23 @@ def make_grid(method: str, grid: str) -> dict[str, list[Any]]:
     method : str
         One of `offered_methods`.
     grid : {"quick", "paper", "wide"}
-        A handful of points, those of the paper, or those of the paper with C up to 2^20.
+        A handful of points, those of the paper, or those of the paper with C up to 2^20;
+        shared functions have one grid for both.
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid!r} is unknown; give one of {', '.join(GRIDS)}.")
     if grid == "quick":
-        return _QUICK[method]
+        return dict(_QUICK[method])
     name, settings = _split(method)
     if "sharing" in settings:
-        return _SHARED_FUNCTIONS
+        return dict(_SHARED_FUNCTIONS)
     points = paper_grid(name)
     return {**points, "C": points["C"] + _LARGER_C} if grid == "wide" else points
+
+
+def variant_settings(method: str) -> dict[str, Any]:
+    """Return the parameters that a method's name stands for, beside the estimator's defaults."""
+    return dict(_split(method)[1])
 
 
 def label(method: str) -> str:

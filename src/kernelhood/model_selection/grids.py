@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -100,7 +101,8 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
     grid : dict or list of dict
         As scikit-learn's ParameterGrid takes it.
     """
-    points, columns = list(ParameterGrid(grid)), grid_columns(ParameterGrid(grid))
+    listed = ParameterGrid(grid)
+    points, columns = list(listed), grid_columns(listed)
     if not points:
         raise ValueError("param_grid holds no point.")
     defaults = estimator.get_params(deep=False)
@@ -139,6 +141,8 @@ def _first_alike(
     first = np.full(len(points), -1, dtype=np.intp)
     for numbers, params, names in by_setting(_without_technical(columns), fixed, len(points)):
         inside = np.broadcast_to(estimator._in_domain(params), len(numbers))
+        if not inside.any():
+            continue
         with np.errstate(all="ignore"):
             canonical = estimator._canonical(params)
         changed = [
@@ -207,7 +211,7 @@ def _key(canonical: dict[str, Any]) -> Hashable:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _settings(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from kernelhood.losses import DualTerms
 from kernelhood.solvers.corners import Corners
 from kernelhood.solvers.family import KernelFamily
 from kernelhood.solvers.mkl import solve_mkl
-from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.solvers.mkl_loop import Solution, relative_gap
 from kernelhood.solvers.penalty import Penalty
 from kernelhood.solvers.warm_start import closest_start
 
@@ -101,22 +101,22 @@ def _best_corner(
     **limits: Any,
 ) -> Solution:
     """Return the solution, or the one that starts from a corner where that is lower."""
-    left = 1 + len(corners.weights)
-    while left > 0:
-        left -= 1
-        corners.learn(found)
+    tried: set[int] = set()
+    corners.learn(found)
+    while True:
         (corner,), (bound,) = corners.lowest(np.array([reward]))
-        if bound >= found.objective - limits["tol"] * _scale(found):
-            break
+        better = relative_gap(found.objective, found.svm_value, bound) > limits["tol"]
+        if not better or corner in tried:
+            return found._replace(n_iter=n_solved)
         if corner not in corners.solved:
             n_solved += corners.solve(corner).n_iter
             continue
+        tried.add(corner)
         start = corners.solved[corner]
         other = solve_mkl(corners.kernels, corners.terms, penalty, start=start, **limits)
+        corners.learn(other)
         n_solved += other.n_iter
         found = min(found, other, key=lambda one: one.objective)
-        break
-    return found._replace(n_iter=n_solved)
 
 
 def solved_rewards(
@@ -127,7 +127,7 @@ def solved_rewards(
     tol: float,
     corners: Corners | None = None,
 ) -> int:
-    """Return for how many of the leading rewards the solution solves, without any SVM.
+    """Return for how many of the leading rewards the solution holds, without any SVM.
 
     Parameters
     ----------
@@ -147,7 +147,8 @@ def solved_rewards(
     pull = G @ found.weights
     norm = float(pull @ found.weights)
     objective = found.svm_value - rewards * norm
-    surplus = (found.curvatures + rewards[:, None] * pull) / row
+    held = row > 0.0
+    surplus = (found.curvatures[held] + rewards[:, None] * pull[held]) / row[held]
     dual = found.gain - float(row @ found.weights) * surplus.max(axis=1)
     gaps = (objective - dual) / np.maximum(np.abs(objective), max(found.svm_value, 1e-12))
     solved = gaps <= tol
@@ -156,10 +157,6 @@ def solved_rewards(
         size = np.maximum(np.abs(objective), found.svm_value)
         solved &= corners.lowest(rewards)[1] >= objective - tol * size
     return len(rewards) if solved.all() else int(np.argmin(solved))
-
-
-def _scale(found: Solution) -> float:
-    return max(abs(found.objective), found.svm_value)
 
 
 def _levels(found: Solution, G: Array, reward: float) -> Array:

@@ -38,31 +38,27 @@ class Corners:
         self.kernels, self.terms, self.penalty = as_family(kernels), terms, penalty
         number = self.kernels.n_kernels
         row = penalty.row[:number]
-        self.possible = row > 0.0
-        self.weights = np.where(self.possible, penalty.budget / np.where(row > 0.0, row, 1.0), 0.0)
+        self.weights = np.where(row > 0.0, penalty.budget / np.where(row > 0.0, row, 1.0), 0.0)
         self.norms = self.weights**2 * np.diagonal(G)[:number]
-        self.values = np.where(self.possible, 0.0, np.inf)
+        self.bounds = np.where(row > 0.0, 0.0, np.inf)
         self.solved: dict[int, Solution] = {}
 
     def learn(self, found: Solution) -> None:
         """Raise the bounds of the SVMs' values by a dual vector of the same loss."""
         bounds = found.gain - found.curvatures[: len(self.weights)] * self.weights
-        unknown = self.possible.copy()
-        unknown[list(self.solved)] = False
-        self.values = np.where(unknown, np.maximum(self.values, bounds), self.values)
+        self.bounds = np.maximum(self.bounds, bounds)
 
     def lowest(self, rewards: Array) -> tuple[Array, Array]:
         """Return for each reward the corner that may be lowest, and a bound of its objective."""
-        bounds = self.values - 0.5 * np.asarray(rewards)[:, None] * self.norms
+        bounds = self.bounds - 0.5 * np.asarray(rewards)[:, None] * self.norms
         which = np.argmin(bounds, axis=1)
         return which, bounds[np.arange(len(which)), which]
 
     def solve(self, corner: int) -> Solution:
-        """Return the SVM with one kernel alone."""
+        """Return the SVM with one kernel alone, as accurate as a start has to be."""
         weights = np.zeros(self.kernels.n_weights)
         weights[corner] = self.weights[corner]
         found = solve_svm(self.kernels, self.terms, self.penalty, weights)
         self.learn(found)
         self.solved[corner] = found
-        self.values[corner] = found.svm_value
         return found
