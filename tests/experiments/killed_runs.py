@@ -15,7 +15,7 @@ from pathlib import Path
 from kernelhood.experiments import run
 from tests.experiments.tiny import METHODS, make_tiny
 
-RUNS = 6
+RUNS = 15
 
 
 def compute(store):
