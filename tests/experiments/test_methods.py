@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from sklearn.base import is_classifier, is_regressor
 
@@ -30,9 +31,11 @@ def test_grids_name_parameters_of_either_estimator(method, grid):
     classifier, regressor = (make_estimator(method, k) for k in ("classification", "regression"))
     assert is_classifier(classifier)
     assert is_regressor(regressor)
+    points = make_grid(method, grid)
     for estimator in (classifier, regressor):
-        assert set(make_grid(method, grid)) <= set(estimator.get_params())
-        assert all(make_grid(method, grid).values())
+        for part in points if isinstance(points, list) else [points]:
+            assert set(part) <= set(estimator.get_params())
+            assert all(part.values())
 
 
 def test_all_methods_of_the_paper_are_offered():
@@ -53,6 +56,17 @@ def test_the_wide_grid_is_the_papers_with_larger_c():
     assert wide["eta"] == paper["eta"]
 
 
+@pytest.mark.parametrize("grid", GRIDS)
+def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_too(grid):
+    together, alone = make_grid("mt-onmkl-functions", grid)
+    assert together["sharing"] == ["functions"]
+    assert np.inf in together["specific_cost"]
+    default = make_estimator("mt-onmkl", "regression")
+    assert alone.pop("sharing") == [default.sharing] == ["weights"]
+    assert alone.pop("formulation") == [default.formulation]
+    assert alone == make_grid("mt-onmkl", grid)
+
+
 def test_a_row_depends_on_what_its_method_stands_for(monkeypatch):
     job = Job("letter", "mt-onmkl", 0, 0, "accuracy", 0.2, "paper")
     before = job.settings
@@ -61,9 +75,9 @@ def test_a_row_depends_on_what_its_method_stands_for(monkeypatch):
 
 
 def test_grids_are_the_callers_own():
-    make_grid("mt-onmkl-functions", "paper").clear()
+    make_grid("mt-onmkl-functions", "paper")[0].clear()
     make_grid("itl", "quick").clear()
-    assert make_grid("mt-onmkl-functions", "paper")
+    assert make_grid("mt-onmkl-functions", "paper")[0]
     assert make_grid("itl", "quick")
 
 

@@ -87,6 +87,41 @@ def test_models_start_from_those_with_another_c(method, kind, monkeypatch):
     assert n_warm < len(calls) - n_warm
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_models_that_couple_tasks_do_not_touch_those_that_do_not(labelled, n_jobs):
+    # A large reward: stationary points depend on the way, so that the ways have to be the same.
+    rewards = {"C": [1.0, 64.0, 4096.0], "beta": [0.01, 1.0, 4.0], "eta": [16.0]}
+    parts = [
+        {"sharing": ["weights"], "formulation": ["normalized"], **rewards},
+        {"sharing": ["functions"], "formulation": ["corrected"], "specific_cost": [1.0, np.inf]},
+    ]
+    samples = (labelled.X, labelled.y)
+    alone, together, both = (
+        kh.KernelSearchCV(kh.MTONMKLClassifier(), grid, cv=2, refit=False, n_jobs=n_jobs).fit(
+            *samples, task=labelled.task
+        )
+        for grid in (*parts, parts)
+    )
+    for name in ("split0_test_score", "split1_test_score", "max_gap"):
+        separate = [*alone.cv_results_[name], *together.cv_results_[name]]
+        np.testing.assert_array_equal(both.cv_results_[name], separate)
+    assert both.n_models_ == alone.n_models_ + together.n_models_
+    assert both.best_score_ == max(alone.best_score_, together.best_score_)
+    with pytest.raises(ValueError, match="per_task=True needs independent tasks"):
+        kh.KernelSearchCV(kh.MTONMKLClassifier(), parts, per_task=True).fit(
+            *samples, task=labelled.task
+        )
+
+
+def test_the_time_of_a_model_is_that_of_all_its_tasks(labelled, monkeypatch):
+    times = iter(range(1000))
+    monkeypatch.setattr(path.time, "perf_counter", lambda: float(next(times)))
+    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [1.0, 2.0]}, cv=2, refit=False)
+    search.fit(labelled.X, labelled.y, task=labelled.task)
+    n_tasks = len(np.unique(labelled.task))
+    np.testing.assert_array_equal(search.cv_results_["mean_fit_time"], [n_tasks, n_tasks])
+
+
 def test_every_stack_of_kernels_is_evaluated_once(labelled, monkeypatch):
     evaluated = []
     whole = stacks.TaskStacks.__init__

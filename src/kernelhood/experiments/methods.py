@@ -37,10 +37,10 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "functions": {"formulation": "corrected", "sharing": "functions"},
 }
 
-#: The paper has no such model. Only beta / C**2 matters, so that C stays 1. Tasks that have
-#: nothing in common may keep their functions to themselves.
+Grid = dict[str, list[Any]] | list[dict[str, list[Any]]]
+
+#: The paper has no such model. Only beta / C**2 matters, so that C stays 1.
 _SHARED_FUNCTIONS: dict[str, list[Any]] = {
-    "sharing": ["weights", "functions"],
     "beta": [4.0**k for k in range(-6, 2)],
     "specific_cost": [1.0, 4.0, np.inf],
 }
@@ -63,7 +63,6 @@ _QUICK: dict[str, dict[str, list[Any]]] = {
     # Only C and beta / eta matter.
     "mt-onmkl-printed": {"C": _PENALTIES, "eta": [2.0**4, 2.0**12], "beta": [1.0]},
     "mt-onmkl-functions": {
-        "sharing": ["weights", "functions"],
         "beta": [2.0**-12, 2.0**-6, 1.0],
         "specific_cost": [1.0, 4.0, np.inf],
     },
@@ -112,26 +111,39 @@ def make_estimator(method: str, kind: str) -> Any:
     return (classifier if kind == CLASSIFICATION else regressor)(**settings)
 
 
-def make_grid(method: str, grid: str) -> dict[str, list[Any]]:
+def make_grid(method: str, grid: str) -> Grid:
     """Return the values of the hyper-parameters to choose from.
+
+    Where functions can be shared, tasks that have nothing in common may keep theirs to themselves:
+    a second grid holds the models of "mt-onmkl".
 
     Parameters
     ----------
     method : str
         One of `offered_methods`.
     grid : {"quick", "paper", "wide"}
-        A handful of points, those of the paper, or those of the paper with C up to 2^20;
-        shared functions have one grid for both.
+        A handful of points, those of the paper, or those of the paper with C up to 2^20.
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid!r} is unknown; give one of {', '.join(GRIDS)}.")
+    settings = variant_settings(method)
+    if "sharing" not in settings:
+        return _points(method, grid)
+    together = dict(_QUICK[method] if grid == "quick" else _SHARED_FUNCTIONS)
+    alone = {"sharing": ["weights"], **_listed(_VARIANTS[""]), **_points("mt-onmkl", grid)}
+    return [{**_listed(settings), **together}, alone]
+
+
+def _points(method: str, grid: str) -> dict[str, list[Any]]:
+    """Return the grid of a method that has one."""
     if grid == "quick":
         return dict(_QUICK[method])
-    name, settings = _split(method)
-    if "sharing" in settings:
-        return dict(_SHARED_FUNCTIONS)
-    points = paper_grid(name)
+    points = paper_grid(_split(method)[0])
     return {**points, "C": points["C"] + _LARGER_C} if grid == "wide" else points
+
+
+def _listed(settings: dict[str, Any]) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in settings.items()}
 
 
 def variant_settings(method: str) -> dict[str, Any]:

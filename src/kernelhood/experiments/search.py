@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import AnyArray, Indices
+from kernelhood.experiments.methods import Grid
 from kernelhood.experiments.metrics import Metric
 from kernelhood.model_selection import KernelSearchCV
 
 
 def search(
     estimator: Any,
-    grid: dict[str, list[Any]],
+    grid: Grid,
     data: tuple[Any, AnyArray, AnyArray],
     split: tuple[Indices, Indices],
     metric: Metric,
@@ -24,7 +25,7 @@ def search(
     ----------
     estimator : estimator
         Not fitted.
-    grid : dict
+    grid : dict or list of dict
         Values of each parameter.
     data : tuple
         X, y and task of all rows.

@@ -12,16 +12,14 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from kernelhood._typing import AnyArray, Array, Indices
+from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.model_selection.grids import Models, distinct_models
-from kernelhood.model_selection.path import Path, PathResult, path_scores
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.splitters import as_splits
 from kernelhood.model_selection.stacks import SplitTask
-from kernelhood.parallel import map_in_processes
+from kernelhood.model_selection.walks import GridScores, grid_scores, split_tasks
 from kernelhood.plotting import plot_search_path
-from kernelhood.tasks import TaskRows
 
 
 def _decides(search: KernelSearchCV) -> bool:
@@ -143,12 +141,10 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             sample_weight, points, dtype=np.float64, ensure_non_negative=True
         )
         splits = as_splits(self.cv, X, y, groups, task)
-        units = _units(splits, points, tasks, weight, coupled=coupled)
+        parts = split_tasks(splits, points, tasks, weight)
         scorer = TaskScorer(self.scoring)
-        path = Path.of(self.estimator, models.models)
-        jobs = [(self.estimator, path, unit, scorer) for unit in units]
-        found = map_in_processes(path_scores, jobs, self.n_jobs, verbose=self.verbose)
-        self._collect(models, found, splits, tasks, units)
+        found = grid_scores(self.estimator, models.models, parts, scorer, self.n_jobs, self.verbose)
+        self._collect(models, found, parts)
         if self.refit:
             self._refit(X, y, task, sample_weight)
         return self
@@ -161,29 +157,18 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.average not in ("tasks", "samples"):
             raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
 
-    def _collect(
-        self,
-        models: Models,
-        found: list[PathResult],
-        splits: list[tuple[Indices, Indices]],
-        tasks: list[TaskRows],
-        units: list[list[SplitTask]],
-    ) -> None:
+    def _collect(self, models: Models, found: GridScores, parts: list[list[SplitTask]]) -> None:
         """Turn scores per split and task into results per point, and choose the best."""
-        n_models, shape = len(models.models), (len(splits), len(tasks))
-        scores = np.concatenate([one.scores for one in found], axis=1)
-        scores = scores.reshape(n_models, *shape)
-        sizes = np.array([len(one.y_test) for unit in units for one in unit]).reshape(shape)
-        share = sizes if self.average == "samples" else np.ones(shape)
-        by_split = np.einsum("mst,st->ms", scores, share / share.sum(axis=1, keepdims=True))
-        self.n_models_, self.n_splits_ = n_models, len(splits)
+        sizes = np.array([[len(one.y_test) for one in tasks] for tasks in parts])
+        share = sizes if self.average == "samples" else np.ones(sizes.shape)
+        by_split = np.einsum("mst,st->ms", found.scores, share / share.sum(axis=1, keepdims=True))
+        self.n_models_, self.n_splits_ = len(models.models), len(parts)
         self.multimetric_ = False
         self._path = models.models
         self._path_scores = by_split.mean(axis=1)
-        weights = [one.weights for one in found if one.weights is not None]
-        self._path_weights = np.mean(weights, axis=0) if len(weights) == len(found) else None
+        self._path_weights = found.weights
         self.cv_results_ = _results(models, by_split, found, self.error_score)
-        self._choose(models, scores.mean(axis=1), [task.name for task in tasks])
+        self._choose(models, found.scores.mean(axis=1), [one.train.name for one in parts[0]])
 
     best_index_: Any
     best_score_: Any
@@ -307,40 +292,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _units(
-    splits: list[tuple[Indices, Indices]],
-    points: Any,
-    tasks: list[TaskRows],
-    weight: Array,
-    *,
-    coupled: bool,
-) -> list[list[SplitTask]]:
-    """Return what one job works on: a task of a split, or a split where tasks are coupled."""
-    units = []
-    for number, (train, test) in enumerate(splits):
-        parts = []
-        for task in tasks:
-            inside = np.isin(task.rows, train) & (weight[task.rows] > 0.0)
-            outside = np.isin(task.rows, test)
-            if not inside.any() or not outside.any():
-                side = "test" if inside.any() else "training"
-                raise ValueError(f"split {number} of cv has no {side} rows for task {task.name!r}.")
-            rows = task.rows[inside]
-            parts.append(
-                SplitTask(
-                    TaskRows(task.name, rows, task.y[inside]),
-                    points[rows],
-                    points[task.rows[outside]],
-                    task.y[outside],
-                    weight[rows],
-                )
-            )
-        units.extend([parts] if coupled else [[part] for part in parts])
-    return units
-
-
 def _results(
-    models: Models, by_split: Array, found: list[PathResult], error_score: float
+    models: Models, by_split: Array, found: GridScores, error_score: float
 ) -> dict[str, Any]:
     """Return scikit-learn's dictionary of results, one entry per point."""
     known = models.model_of >= 0
@@ -350,8 +303,7 @@ def _results(
         column[known] = values[models.model_of[known]]
         return column
 
-    seconds = np.mean([one.seconds for one in found], axis=0)
-    results: dict[str, Any] = {"mean_fit_time": spread(seconds)}
+    results: dict[str, Any] = {"mean_fit_time": spread(found.seconds)}
     for name, values in models.columns.items():
         results[f"param_{name}"] = values.masked
     results["params"] = models.points
@@ -361,7 +313,7 @@ def _results(
     results["std_test_score"] = spread(by_split.std(axis=1))
     ranks = rankdata(-np.nan_to_num(results["mean_test_score"], nan=-np.inf), method="min")
     results["rank_test_score"] = ranks.astype(np.int32)
-    results["max_gap"] = spread(np.max([one.gaps for one in found], axis=0))
+    results["max_gap"] = spread(found.gaps)
     results["model"] = models.model_of
     status = np.full(len(models.points), "ok", dtype=object)
     for number, reason in models.reasons.items():

@@ -12,7 +12,8 @@ from kernelhood.solvers.layout import Layout
 from kernelhood.solvers.svm_value import svm_gap
 
 _FLAT = 1e-12
-_STEPS_BETWEEN_LOOKS = 4
+_ROUNDS_BETWEEN_LOOKS = 4
+_ROUNDS_GROW_FROM = 100
 
 
 @compiled
@@ -66,6 +67,12 @@ def _shift(
         if slope > steepest:
             i, steepest = k, slope
     return i, steepest, least
+
+
+@compiled
+def _steps_between_looks(n_samples: int) -> int:
+    """Return how many steps have to halve the gap; the dearer what follows, the more."""
+    return n_samples * max(_ROUNDS_BETWEEN_LOOKS, n_samples // _ROUNDS_GROW_FROM)
 
 
 @compiled
@@ -147,7 +154,7 @@ def smo(
         )
         top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
     gap, looked = np.inf, 0
-    wait = _STEPS_BETWEEN_LOOKS * n if gap_tol < np.inf else max_steps
+    wait = _steps_between_looks(n) if gap_tol < np.inf else max_steps
     for step in range(max_steps):
         group = _worst(edges)
         steepest, i = edges[group, 0], top[group]
