@@ -127,6 +127,19 @@ def test_combine_is_the_weighted_sum_in_blocks_of_any_size(block, points, monkey
     )
 
 
+@pytest.mark.parametrize("block", [1, 20, 2**19])
+def test_products_are_those_with_the_stack_in_blocks_of_any_size(block, points, monkeypatch):
+    monkeypatch.setattr(bank_module, "_BLOCK", block)
+    X, Z = points
+    change = np.linspace(-1.0, 2.0, len(X))
+    for bank in (mixed_bank(), kh.default_bank()):
+        expected = np.einsum("i,mij->mj", change, bank(X, Z))
+        np.testing.assert_allclose(bank.products(X, Z, change), expected, atol=1e-11)
+    sparse_points = sparse.csr_matrix(X), sparse.csr_matrix(Z)
+    np.testing.assert_allclose(bank.products(*sparse_points, change), expected, atol=1e-11)
+    assert bank.products(X[:0], Z, change[:0]).tolist() == np.zeros((10, len(Z))).tolist()
+
+
 def test_combine_does_not_evaluate_kernels_of_weight_zero(points):
     def explode(X, Z):
         raise AssertionError("evaluated")

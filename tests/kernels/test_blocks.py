@@ -17,4 +17,7 @@ def test_blocks_are_parts_of_the_whole_stack():
         np.testing.assert_allclose(kernels.stack(rows, columns), part, atol=1e-12)
         combined = np.tensordot(weights, part, axes=1)
         np.testing.assert_allclose(kernels.combine(rows, columns, weights), combined, atol=1e-12)
+        change = np.array([2.0, -1.0])
+        products = kernels.products(rows, columns, change)
+        np.testing.assert_allclose(products, change @ part, atol=1e-12)
         np.testing.assert_allclose(kernels.diagonals, np.einsum("mii->mi", whole), atol=1e-12)

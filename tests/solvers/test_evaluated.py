@@ -32,6 +32,9 @@ class Slices:
     def combine(self, rows, columns, weights):
         return np.tensordot(weights, self.stack(rows, columns), axes=1)
 
+    def products(self, rows, columns, change):
+        return change @ self.stack(rows, columns)
+
 
 def evaluated(family, dtype=np.float64):
     none = np.empty((0, 1, 1), dtype=dtype)

@@ -1,21 +1,13 @@
-"""Inner products, distances, and compiled passes that turn them into many kernels at once."""
+"""Inner products and distances, which many kernels have in common."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from kernelhood._compiled import compiled
-from kernelhood._typing import Array, Indices
-
-_LEAST_EXPONENT = -708.0
-_LOG2_E = 1.0 / math.log(2.0)
-#: log(2) in two parts, the first with zeros at its end, so that whole multiples of it are exact.
-_LOG_2 = (math.ldexp(math.floor(math.ldexp(math.log(2.0), 32)), -32), 1.9082149292705878e-10)
-_TAYLOR = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
+from kernelhood._typing import Array
 
 
 class Products(NamedTuple):
@@ -64,86 +56,3 @@ def inner_products(X: Any, Z: Any) -> Products:
     left = square_norms(X)
     same = X is Z
     return Products(np.ascontiguousarray(inner), left, left if same else square_norms(Z), same)
-
-
-@compiled
-def scaled_power(
-    products: Products, offset: float, degree: int, left: Array, right: Array, out: Array
-) -> None:
-    """Write ``left_i right_j (x_i'z_j + offset)^degree`` into out."""
-    for i in range(out.shape[0]):
-        row, source = out[i], products.inner[i]
-        for j in range(out.shape[1]):
-            base = source[j] + offset
-            power = base
-            for _ in range(degree - 1):
-                power *= base
-            row[j] = left[i] * right[j] * power
-
-
-@compiled
-def exponentials(values: Array, powers: Indices) -> None:
-    """Replace values, at most 0, by their exponentials, to the last digit or two.
-
-    Written out because the compiler turns this into instructions on several numbers at a time, but
-    calls the C library for one at a time. ``exp(x) = 2^k exp(r)`` with ``|r| <= log(2) / 2``, and a
-    Taylor polynomial for the latter. What is below 1e-307 becomes about that.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Exponents, replaced in place.
-    powers : ndarray of int64, shape (n,)
-        Room for the powers of two, as the bits of floating-point numbers.
-    """
-    for j in range(values.shape[0]):
-        x = max(values[j], _LEAST_EXPONENT)
-        k = np.floor(x * _LOG2_E + 0.5)
-        r = (x - k * _LOG_2[0]) - k * _LOG_2[1]
-        total = _TAYLOR[0]
-        for degree in range(1, len(_TAYLOR)):
-            total = total * r + _TAYLOR[degree]
-        values[j] = total
-        powers[j] = (np.int64(np.int32(k)) + 1023) << 52
-    scales = powers.view(np.float64)
-    for j in range(values.shape[0]):
-        values[j] *= scales[j]
-
-
-@compiled
-def gaussian_ladder(
-    products: Products, spread: float, squarings: Indices, places: Indices, out: Array
-) -> None:
-    """Write a chain of Gaussians into slices of out, each by squaring the one before it.
-
-    Parameters
-    ----------
-    products : Products
-        Inner products of the points.
-    spread : float
-        The widest spread, and the only one for which exponentials are evaluated.
-    squarings : ndarray of int, shape (n_rungs,)
-        How often to square to come from the one before to this one; 0 for the first and for an
-        equal spread.
-    places : ndarray of int, shape (n_rungs,)
-        The slices of out.
-    out : ndarray of shape (n_kernels, n, m)
-        The kernel matrices.
-    """
-    factor = -0.5 / (spread * spread)
-    powers = np.empty(out.shape[2], np.int64)
-    for i in range(out.shape[1]):
-        source, row = products.inner[i], out[places[0], i]
-        for j in range(row.shape[0]):
-            distance = products.left[i] + products.right[j] - 2.0 * source[j]
-            row[j] = factor * max(distance, 0.0)
-        exponentials(row, powers)
-        if products.same:
-            row[i] = 1.0
-        for rung in range(1, places.shape[0]):
-            before, row = row, out[places[rung], i]
-            for j in range(row.shape[0]):
-                row[j] = before[j] * before[j] if squarings[rung] > 0 else before[j]
-            for _ in range(squarings[rung] - 1):
-                for j in range(row.shape[0]):
-                    row[j] *= row[j]

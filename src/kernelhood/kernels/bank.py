@@ -8,12 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.kernels._products import (
-    Products,
-    gaussian_ladder,
-    inner_products,
-    scaled_power,
-)
+from kernelhood.kernels._products import inner_products
 from kernelhood.kernels.base import (
     Columns,
     Gaussian,
@@ -24,12 +19,11 @@ from kernelhood.kernels.base import (
     Polynomial,
     ProductKernel,
     as_kernel,
-    inverse_norms,
     restrict,
 )
+from kernelhood.kernels.group import Sums, core_of, passes_of
 
-_LONGEST_LADDER = 16
-_BLOCK = 2**22
+_BLOCK = 2**19
 
 
 class KernelBank(Sequence[Kernel]):
@@ -116,29 +110,68 @@ class KernelBank(Sequence[Kernel]):
         X, Z = restrict(X, None), restrict(Z, None)
         used = np.flatnonzero(weights)
         total = np.zeros((X.shape[0], Z.shape[0]))
-        if used.size == 0:
-            return total
-        step = max(1, _BLOCK // max(1, used.size * Z.shape[0]))
-        for start in range(0, X.shape[0], step):
-            rows = X[start : start + step]
-            stack = np.empty((used.size, rows.shape[0], Z.shape[0]))
-            self._fill(used, rows, Z, stack)
-            total[start : start + step] = np.tensordot(weights[used], stack, axes=1)
+        for rows in _row_blocks(X, Z):
+            here = np.arange(rows.start, rows.stop)
+            scale = np.repeat(weights[used, None], len(here), axis=1)
+            self._add(used, X[rows], Z, Sums(scale, np.tile(here, (len(used), 1)), total))
+        return total
+
+    def products(self, X: Points, Z: Points, change: Array) -> Array:
+        """Return ``sum_i change_i k_m(x_i, z_j)`` for all kernels m, without their matrices.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix
+            The points.
+        change : ndarray of shape (n,)
+            A number for every row of X.
+
+        Returns
+        -------
+        ndarray of shape (n_kernels, m)
+        """
+        X, Z = restrict(X, None), restrict(Z, None)
+        total, every = np.zeros((len(self), Z.shape[0])), np.arange(len(self))
+        for rows in _row_blocks(X, Z):
+            here = change[rows]
+            target = np.repeat(every[:, None], len(here), axis=1)
+            self._add(every, X[rows], Z, Sums(np.tile(here, (len(self), 1)), target, total))
         return total
 
     def _fill(self, which: Iterable[int], X: Points, Z: Points, out: Array) -> None:
         """Write the chosen kernels into the slices of out."""
-        groups: dict[Columns, list[tuple[int, Kernel]]] = {}
-        for place, number in enumerate(which):
-            kernel = self.kernels[number]
-            if isinstance(_core(kernel), ProductKernel):
-                groups.setdefault(kernel.columns, []).append((place, kernel))
-            else:
-                out[place] = kernel(X) if X is Z else kernel(X, Z)
+        others, groups = self._groups(which)
+        for place, kernel in others:
+            out[place] = kernel(X) if X is Z else kernel(X, Z)
         for columns, members in groups.items():
             left = restrict(X, columns)
             products = inner_products(left, left if X is Z else restrict(Z, columns))
-            _fill_group(members, products, out)
+            for one in passes_of(members):
+                one.write(products, out)
+
+    def _add(self, which: Iterable[int], X: Points, Z: Points, sums: Sums) -> None:
+        """Add the rows of the chosen kernels to sums."""
+        others, groups = self._groups(which)
+        for place, kernel in others:
+            sums.add(place, np.ascontiguousarray(kernel(X, Z), dtype=np.float64))
+        for columns, members in groups.items():
+            products = inner_products(restrict(X, columns), restrict(Z, columns))
+            for one in passes_of(members):
+                one.add(products, sums)
+
+    def _groups(
+        self, which: Iterable[int]
+    ) -> tuple[list[tuple[int, Kernel]], dict[Columns, list[tuple[int, Kernel]]]]:
+        """Return the chosen kernels and their places: others, and those of the same columns."""
+        others: list[tuple[int, Kernel]] = []
+        groups: dict[Columns, list[tuple[int, Kernel]]] = {}
+        for place, number in enumerate(which):
+            kernel = self.kernels[number]
+            if isinstance(core_of(kernel), ProductKernel):
+                groups.setdefault(kernel.columns, []).append((place, kernel))
+            else:
+                others.append((place, kernel))
+        return others, groups
 
 
 def default_bank() -> KernelBank:
@@ -152,7 +185,7 @@ def default_bank() -> KernelBank:
 
 def kernel_name(kernel: Kernel) -> str:
     """Return a short name, such as ``gaussian(4)``."""
-    core = _core(kernel)
+    core = core_of(kernel)
     if isinstance(core, Gaussian):
         name = f"gaussian({core.spread:g})"
     elif isinstance(core, Polynomial):
@@ -166,11 +199,6 @@ def kernel_name(kernel: Kernel) -> str:
     return name
 
 
-def _core(kernel: Kernel) -> Kernel:
-    """Return the kernel inside any normalisation."""
-    return _core(kernel.kernel) if isinstance(kernel, Normalized) else kernel
-
-
 def _resolve(kernel: Kernel, numbers: dict[str, int]) -> Kernel:
     if kernel.columns is None or not any(isinstance(c, str) for c in kernel.columns):
         return kernel
@@ -182,50 +210,8 @@ def _resolve(kernel: Kernel, numbers: dict[str, int]) -> Kernel:
     )
 
 
-def _fill_group(members: list[tuple[int, Kernel]], products: Products, out: Array) -> None:
-    """Write kernels that share their inner products."""
-    gaussians = []
-    for place, kernel in members:
-        core = _core(kernel)
-        if isinstance(core, Gaussian):
-            gaussians.append((core.spread, place))
-        else:
-            left, right = _row_scales(kernel, core, products)
-            offset, degree = (
-                (core.offset, core.degree) if isinstance(core, Polynomial) else (0.0, 1)
-            )
-            scaled_power(products, float(offset), int(degree), left, right, out[place])
-    for ladder in _ladders(gaussians):
-        places = np.array([rung[1] for rung in ladder], dtype=np.intp)
-        squarings = np.array([rung[2] for rung in ladder], dtype=np.intp)
-        gaussian_ladder(products, ladder[0][0], squarings, places, out)
-
-
-def _row_scales(kernel: Kernel, core: Any, products: Products) -> tuple[Array, Array]:
-    if isinstance(kernel, Normalized):
-        left = inverse_norms(core.from_square_norms(products.left))
-        right = inverse_norms(core.from_square_norms(products.right))
-        return left, right
-    return np.ones(len(products.left)), np.ones(len(products.right))
-
-
-Rung = tuple[float, int, int]
-
-
-def _ladders(gaussians: list[tuple[float, int]]) -> list[list[Rung]]:
-    """Group (spread, place) into chains of (spread, place, squarings), widest first.
-
-    A Gaussian joins a chain when the ratio of the squared spreads is a power of two and the whole
-    chain needs few squarings, each of which doubles the relative rounding error.
-    """
-    chains: list[list[Rung]] = []
-    for spread, place in sorted(gaussians, reverse=True):
-        for chain in chains:
-            squarings = 2.0 * np.log2(chain[-1][0] / spread)
-            total = sum(rung[2] for rung in chain) + squarings
-            if squarings == np.rint(squarings) and total <= _LONGEST_LADDER:
-                chain.append((spread, place, int(squarings)))
-                break
-        else:
-            chains.append([(spread, place, 0)])
-    return chains
+def _row_blocks(X: Points, Z: Points) -> Iterator[slice]:
+    """Yield slices of rows of X whose inner products with Z take little room."""
+    step = max(1, _BLOCK // max(1, Z.shape[0]))
+    for start in range(0, X.shape[0], step):
+        yield slice(start, min(start + step, X.shape[0]))

@@ -41,6 +41,10 @@ class PointKernels:
         """Return a combination of the kernels between some points."""
         return self.bank.combine(self.points[rows], self.points[columns], weights)
 
+    def products(self, rows: Indices, columns: Indices, change: Array) -> Array:
+        """Return every kernel between some points times a vector over the rows."""
+        return self.bank.products(self.points[rows], self.points[columns], change)
+
     @cached_property
     def diagonals(self) -> Array:
         """The values k(x, x), of shape (n_kernels, n_points)."""

@@ -18,8 +18,6 @@ from kernelhood._typing import Array, Indices
 from kernelhood.solvers.combined import CombinedKernel
 from kernelhood.solvers.family import Fill, KernelFamily
 
-_ENTRIES_AT_ONCE = 2**23
-
 
 class Evaluator(Protocol):
     """What evaluates kernels between points that are named by their numbers."""
@@ -28,8 +26,8 @@ class Evaluator(Protocol):
     def diagonals(self) -> Array:
         """The values k(x, x), of shape (n_kernels, n_points)."""
 
-    def stack(self, rows: Indices, columns: Indices) -> Array:
-        """Return every kernel between some points."""
+    def products(self, rows: Indices, columns: Indices, change: Array) -> Array:
+        """Return every kernel between some points times a vector over the rows."""
 
     def combine(self, rows: Indices, columns: Indices, weights: Array) -> Array:
         """Return a combination of the kernels between some points."""
@@ -99,19 +97,18 @@ class EvaluatedFamily(KernelFamily):
 
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, over the component or the cell."""
-        layout, n_kernels = self.layout, self.n_kernels
-        changed = np.flatnonzero(change)
-        step = max(1, _ENTRIES_AT_ONCE // (n_kernels * self.n_samples))
-        for begin in range(0, len(changed), step):
-            block = changed[begin : begin + step]
-            if self.shares:
-                for some, first, last in self._by_component(block):
-                    Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
-                    products[:n_kernels, first:last] += change[some] @ Ks
-            if self.specifics:
-                for some, _, first, last in self._by_cell(block):
-                    Ks = self.evaluator.stack(layout.point[some], layout.point[first:last])
-                    products[-n_kernels:, first:last] += change[some] @ Ks
+        n_kernels, changed = self.n_kernels, np.flatnonzero(change)
+        if self.shares:
+            for some, first, last in self._by_component(changed):
+                products[:n_kernels, first:last] += self._products(some, first, last, change)
+        if self.specifics:
+            for some, _, first, last in self._by_cell(changed):
+                products[-n_kernels:, first:last] += self._products(some, first, last, change)
+
+    def _products(self, some: Indices, first: int, last: int, change: Array) -> Array:
+        """Return the products of every kernel with the change of some samples, over a range."""
+        point = self.layout.point
+        return self.evaluator.products(point[some], point[first:last], change[some])
 
     def _by_component(self, samples: Indices) -> Iterator[tuple[Indices, int, int]]:
         """Yield the samples of each component, and where it starts and ends."""

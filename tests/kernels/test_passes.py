@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelhood.kernels._products import exponentials
+from kernelhood.kernels._passes import exponentials
 
 
 def exponentials_of(x):

@@ -1,0 +1,143 @@
+"""Kernels that share their inner products: what to evaluate, and where its rows go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from kernelhood._typing import Array, Indices
+from kernelhood.kernels._passes import add_ladder, add_rows, gaussian_ladder, scaled_power
+from kernelhood.kernels._products import Products
+from kernelhood.kernels.base import Gaussian, Kernel, Normalized, Polynomial, inverse_norms
+
+_LONGEST_LADDER = 16
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums of multiples of kernel rows.
+
+    Attributes
+    ----------
+    scale : ndarray of shape (n_kernels, n)
+        What the rows of every kernel are multiplied with.
+    target : ndarray of int, shape (n_kernels, n)
+        The rows of out to which they are added.
+    out : ndarray of shape (any, m)
+        The sums.
+    """
+
+    scale: Array
+    target: Indices
+    out: Array
+
+    def add(self, place: int, K: Array) -> None:
+        """Add the rows of the matrix of one kernel."""
+        add_rows(K, self.scale[place], self.target[place], self.out)
+
+
+class Pass(Protocol):
+    """Kernels that are evaluated in one pass over the inner products."""
+
+    def write(self, products: Products, out: Array) -> None:
+        """Write the matrices into slices of out."""
+
+    def add(self, products: Products, sums: Sums) -> None:
+        """Add the rows to sums."""
+
+
+@dataclass(frozen=True)
+class Power:
+    """A linear or polynomial kernel, normalised or not, and its place in the bank."""
+
+    kernel: Kernel
+    place: int
+
+    def write(self, products: Products, out: Array) -> None:
+        """Write the matrix into a slice of out."""
+        core: Any = core_of(self.kernel)
+        left, right = np.ones(len(products.left)), np.ones(len(products.right))
+        if isinstance(self.kernel, Normalized):
+            left = inverse_norms(core.from_square_norms(products.left))
+            right = inverse_norms(core.from_square_norms(products.right))
+        offset, degree = (core.offset, core.degree) if isinstance(core, Polynomial) else (0.0, 1)
+        scaled_power(products, float(offset), int(degree), left, right, out[self.place])
+
+    def add(self, products: Products, sums: Sums) -> None:
+        """Add the rows to sums."""
+        K = np.empty((1, *products.inner.shape))
+        Power(self.kernel, 0).write(products, K)
+        sums.add(self.place, K[0])
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A chain of Gaussians, each a square of the wider one before it.
+
+    Attributes
+    ----------
+    spread : float
+        The widest one.
+    squarings : ndarray of int, shape (n_rungs,)
+        How often to square to come from the one before to this one.
+    places : ndarray of int, shape (n_rungs,)
+        Their places in the bank.
+    """
+
+    spread: float
+    squarings: Indices
+    places: Indices
+
+    def write(self, products: Products, out: Array) -> None:
+        """Write the matrices into slices of out."""
+        gaussian_ladder(products, self.spread, self.squarings, self.places, out)
+
+    def add(self, products: Products, sums: Sums) -> None:
+        """Add the rows to sums."""
+        scale, target = sums.scale[self.places], sums.target[self.places]
+        add_ladder(products, self.spread, self.squarings, scale, target, sums.out)
+
+
+def passes_of(members: list[tuple[int, Kernel]]) -> Iterator[Pass]:
+    """Yield what evaluates kernels that share their inner products, given with their places."""
+    gaussians = []
+    for place, kernel in members:
+        core = core_of(kernel)
+        if isinstance(core, Gaussian):
+            gaussians.append((core.spread, place))
+        else:
+            yield Power(kernel, place)
+    for chain in _ladders(gaussians):
+        places = np.array([rung[1] for rung in chain], dtype=np.intp)
+        squarings = np.array([rung[2] for rung in chain], dtype=np.intp)
+        yield Ladder(chain[0][0], squarings, places)
+
+
+def core_of(kernel: Kernel) -> Kernel:
+    """Return the kernel inside any normalisation."""
+    return core_of(kernel.kernel) if isinstance(kernel, Normalized) else kernel
+
+
+Rung = tuple[float, int, int]
+
+
+def _ladders(gaussians: list[tuple[float, int]]) -> list[list[Rung]]:
+    """Group (spread, place) into chains of (spread, place, squarings), widest first.
+
+    A Gaussian joins a chain when the ratio of the squared spreads is a power of two and the whole
+    chain needs few squarings, each of which doubles the relative rounding error.
+    """
+    chains: list[list[Rung]] = []
+    for spread, place in sorted(gaussians, reverse=True):
+        for chain in chains:
+            squarings = 2.0 * np.log2(chain[-1][0] / spread)
+            total = sum(rung[2] for rung in chain) + squarings
+            if squarings == np.rint(squarings) and total <= _LONGEST_LADDER:
+                chain.append((spread, place, int(squarings)))
+                break
+        else:
+            chains.append([(spread, place, 0)])
+    return chains
