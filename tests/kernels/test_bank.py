@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel, rbf_k
 import kernelhood as kh
 from kernelhood.kernels import bank as bank_module
 from kernelhood.kernels.bank import kernel_name
+from kernelhood.kernels.base import ProductKernel
 
 
 @pytest.fixture
@@ -125,6 +128,37 @@ def test_combine_is_the_weighted_sum_in_blocks_of_any_size(block, points, monkey
         kh.default_bank()(X, Z).sum(axis=0),
         atol=1e-11,
     )
+
+
+@dataclass(frozen=True)
+class Cube(ProductKernel):
+    """A kernel of inner products that the bank has no pass for."""
+
+    def from_products(self, products):
+        return products.inner**3
+
+    def from_square_norms(self, squares):
+        return squares**3
+
+
+class HalfGaussian(kh.Gaussian):
+    """Looks like a Gaussian, but is another kernel."""
+
+    def from_products(self, products):
+        return 0.5 * super().from_products(products)
+
+    def from_square_norms(self, squares):
+        return 0.5 * super().from_square_norms(squares)
+
+
+def test_kernels_of_inner_products_that_are_new_to_the_bank(points):
+    X, Z = points
+    kernels = [Cube(), kh.Normalized(Cube(columns=[1, 2])), HalfGaussian(2.0), kh.Gaussian(1.0)]
+    bank, weights = kh.KernelBank(kernels), np.array([1.0, 2.0, 3.0, 4.0])
+    expected = [(X @ Z.T) ** 3, kernels[1](X, Z), 0.5 * kh.Gaussian(2.0)(X, Z), kernels[3](X, Z)]
+    np.testing.assert_allclose(bank(X, Z), expected, atol=1e-12)
+    combined = np.tensordot(weights, np.array(expected), axes=1)
+    np.testing.assert_allclose(bank.combine(X, Z, weights), combined, atol=1e-11)
 
 
 @pytest.mark.parametrize("block", [1, 20, 2**19])

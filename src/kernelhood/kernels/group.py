@@ -11,7 +11,14 @@ import numpy as np
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._passes import add_ladder, add_rows, gaussian_ladder, scaled_power
 from kernelhood.kernels._products import Products
-from kernelhood.kernels.base import Gaussian, Kernel, Normalized, Polynomial, inverse_norms
+from kernelhood.kernels.base import (
+    Gaussian,
+    Kernel,
+    Linear,
+    Normalized,
+    Polynomial,
+    inverse_norms,
+)
 
 _LONGEST_LADDER = 16
 
@@ -50,8 +57,8 @@ class Pass(Protocol):
 
 
 @dataclass(frozen=True)
-class Power:
-    """A linear or polynomial kernel, normalised or not, and its place in the bank."""
+class Single:
+    """One kernel of inner products, normalised or not, and its place in the bank."""
 
     kernel: Kernel
     place: int
@@ -63,13 +70,18 @@ class Power:
         if isinstance(self.kernel, Normalized):
             left = inverse_norms(core.from_square_norms(products.left))
             right = inverse_norms(core.from_square_norms(products.right))
-        offset, degree = (core.offset, core.degree) if isinstance(core, Polynomial) else (0.0, 1)
-        scaled_power(products, float(offset), int(degree), left, right, out[self.place])
+        if type(core) is Linear:
+            scaled_power(products, 0.0, 1, left, right, out[self.place])
+        elif type(core) is Polynomial:
+            offset, degree = float(core.offset), int(core.degree)
+            scaled_power(products, offset, degree, left, right, out[self.place])
+        else:
+            out[self.place] = core.from_products(products) * left[:, None] * right
 
     def add(self, products: Products, sums: Sums) -> None:
         """Add the rows to sums."""
         K = np.empty((1, *products.inner.shape))
-        Power(self.kernel, 0).write(products, K)
+        Single(self.kernel, 0).write(products, K)
         sums.add(self.place, K[0])
 
 
@@ -106,10 +118,10 @@ def passes_of(members: list[tuple[int, Kernel]]) -> Iterator[Pass]:
     gaussians = []
     for place, kernel in members:
         core = core_of(kernel)
-        if isinstance(core, Gaussian):
+        if type(core) is Gaussian:
             gaussians.append((core.spread, place))
         else:
-            yield Power(kernel, place)
+            yield Single(kernel, place)
     for chain in _ladders(gaussians):
         places = np.array([rung[1] for rung in chain], dtype=np.intp)
         squarings = np.array([rung[2] for rung in chain], dtype=np.intp)
