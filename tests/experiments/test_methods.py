@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from sklearn.base import is_classifier, is_regressor
 
@@ -58,9 +57,9 @@ def test_the_wide_grid_is_the_papers_with_larger_c():
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_too(grid):
-    together, alone = make_grid("mt-onmkl-functions", grid)
-    assert together["sharing"] == ["functions"]
-    assert np.inf in together["specific_cost"]
+    alone, *together = make_grid("mt-onmkl-functions", grid)
+    assert [points["formulation"] for points in together] == [["corrected"], ["normalized"]]
+    assert all(points["sharing"] == ["functions"] for points in together)
     default = make_estimator("mt-onmkl", "regression")
     assert alone.pop("sharing") == [default.sharing] == ["weights"]
     assert alone.pop("formulation") == [default.formulation]

@@ -34,16 +34,38 @@ LABELS = {
 _VARIANTS: dict[str, dict[str, Any]] = {
     "": {"formulation": FORMULATIONS[0]},
     **{name: {"formulation": name} for name in FORMULATIONS[1:]},
-    "functions": {"formulation": "corrected", "sharing": "functions"},
+    "functions": {"sharing": "functions"},
 }
 
 Grid = dict[str, list[Any]] | list[dict[str, list[Any]]]
 
-#: The paper has no such model. Only beta / C**2 matters, so that C stays 1.
-_SHARED_FUNCTIONS: dict[str, list[Any]] = {
-    "beta": [4.0**k for k in range(-6, 2)],
-    "specific_cost": [1.0, 4.0, np.inf],
-}
+#: The paper has no such models. Of `corrected` only beta / C**2 matters, so that C stays 1.
+_SHARED_FUNCTIONS: list[dict[str, list[Any]]] = [
+    {
+        "formulation": ["corrected"],
+        "beta": [4.0**k for k in range(-5, 1)],
+        "specific_cost": [1.0, 4.0, np.inf],
+    },
+    {
+        "formulation": ["normalized"],
+        "C": [2.0**k for k in (3, 5, 7)],
+        "beta": [2.0**k for k in (-12, -9, -6)],
+        "specific_cost": [4.0],
+    },
+]
+_QUICK_SHARED_FUNCTIONS: list[dict[str, list[Any]]] = [
+    {
+        "formulation": ["corrected"],
+        "beta": [2.0**k for k in (-10, -6, -2)],
+        "specific_cost": [1.0, 4.0, np.inf],
+    },
+    {
+        "formulation": ["normalized"],
+        "C": [2.0**5],
+        "beta": [2.0**k for k in (-9, -6)],
+        "specific_cost": [4.0],
+    },
+]
 
 #: Beyond the paper's 2^13, for targets in large units and little noise.
 _LARGER_C = [2.0**k for k in range(14, 21)]
@@ -62,10 +84,6 @@ _QUICK: dict[str, dict[str, list[Any]]] = {
     "mt-onmkl-corrected": {"beta": [2.0**k for k in (-20, -16, -12, -8, -4, 0)]},
     # Only C and beta / eta matter.
     "mt-onmkl-printed": {"C": _PENALTIES, "eta": [2.0**4, 2.0**12], "beta": [1.0]},
-    "mt-onmkl-functions": {
-        "beta": [2.0**-12, 2.0**-6, 1.0],
-        "specific_cost": [1.0, 4.0, np.inf],
-    },
     "pooled": {"C": _PENALTIES},
 }
 
@@ -115,7 +133,7 @@ def make_grid(method: str, grid: str) -> Grid:
     """Return the values of the hyper-parameters to choose from.
 
     Where functions can be shared, tasks that have nothing in common may keep theirs to themselves:
-    a second grid holds the models of "mt-onmkl".
+    one of the grids then holds the models of "mt-onmkl".
 
     Parameters
     ----------
@@ -126,12 +144,15 @@ def make_grid(method: str, grid: str) -> Grid:
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid!r} is unknown; give one of {', '.join(GRIDS)}.")
-    settings = variant_settings(method)
-    if "sharing" not in settings:
+    if "sharing" not in variant_settings(method):
         return _points(method, grid)
-    together = dict(_QUICK[method] if grid == "quick" else _SHARED_FUNCTIONS)
-    alone = {"sharing": ["weights"], **_listed(_VARIANTS[""]), **_points("mt-onmkl", grid)}
-    return [{**_listed(settings), **together}, alone]
+    together = _QUICK_SHARED_FUNCTIONS if grid == "quick" else _SHARED_FUNCTIONS
+    alone = _points("mt-onmkl", grid)
+    default = {name: [value] for name, value in _VARIANTS[""].items()}
+    return [
+        {"sharing": ["weights"], **default, **alone},
+        *({"sharing": ["functions"], **points} for points in together),
+    ]
 
 
 def _points(method: str, grid: str) -> dict[str, list[Any]]:
@@ -140,10 +161,6 @@ def _points(method: str, grid: str) -> dict[str, list[Any]]:
         return dict(_QUICK[method])
     points = paper_grid(_split(method)[0])
     return {**points, "C": points["C"] + _LARGER_C} if grid == "wide" else points
-
-
-def _listed(settings: dict[str, Any]) -> dict[str, list[Any]]:
-    return {name: [value] for name, value in settings.items()}
 
 
 def variant_settings(method: str) -> dict[str, Any]:
