@@ -147,3 +147,16 @@ def test_a_gap_to_reach_lowers_the_violation(loss):
         gaps.append(svm_gap(v, Kv, edges.mean(axis=1), terms))
         assert gaps[-1] <= gap_tol
     assert gaps[0] > 1e-5
+
+
+@pytest.mark.parametrize(("n", "rounds"), [(200, 4), (800, 8)])
+def test_steps_that_stall_are_left_later_where_samples_are_many(n, rounds):
+    X, sign = points(n)
+    K, terms = 1e5 * stack(X)[9], dual_terms("epsilon-insensitive", X, sign, 1.0)
+    v, Kv = np.zeros(n), np.zeros(n)
+    kernel = combined_kernel(K[None], np.ones(1))
+    n_steps = smo(kernel, terms, v, Kv, 0.0, 10_000_000, 1e-12)[1]
+    assert feasible(v, terms)
+    # Looks come after so many rounds through the samples each, and the first one never ends it.
+    assert n_steps >= 2 * rounds * n
+    assert n_steps % (rounds * n) == 0
