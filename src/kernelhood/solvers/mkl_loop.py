@@ -12,11 +12,11 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.losses import DualTerms
 from kernelhood.solvers.combined import CombinedKernel
+from kernelhood.solvers.dual_average import DualVector, LowerBound
 from kernelhood.solvers.family import KernelFamily
 from kernelhood.solvers.penalty import (
     Penalty,
     certificate,
-    dual_bound,
     is_concave,
     penalty_slope,
     penalty_value,
@@ -93,6 +93,11 @@ class _Point(NamedTuple):
     svm_value: float
     objective: float
     gain: float
+
+    @property
+    def dual(self) -> DualVector:
+        """What a lower bound needs to know."""
+        return DualVector(self.v, self.products, self.gain, self.curvatures)
 
 
 def _evaluate(
@@ -171,13 +176,6 @@ def _gap(penalty: Penalty, point: _Point, dual: float) -> float:
     return relative_gap(point.objective, point.svm_value, dual)
 
 
-def _bound(penalty: Penalty, point: _Point) -> float:
-    """Return a lower bound of the optimal value, where there is one."""
-    if is_concave(penalty):
-        return -np.inf
-    return dual_bound(penalty, point.gain, point.curvatures)
-
-
 def _scale(point: _Point) -> float:
     return max(abs(point.objective), point.svm_value)
 
@@ -227,8 +225,9 @@ def minimise(
     kernel = family.kernel(weights, ridge, rows)
     here = _evaluate(family, weights, kernel, terms, penalty, v, products, inner * n)
     best, trial, move, fraction = here, here, _NEWTON, 1.0
-    dual = _bound(penalty, here)
-    trace[0] = here.objective, _gap(penalty, here, dual)
+    bound = LowerBound(family, terms, penalty)
+    bound.add(here.dual, average=False)
+    trace[0] = here.objective, _gap(penalty, here, bound.value)
     n_solved, size = 1, 1.0
     last: _Point | None = None
     hessian = np.zeros((family.n_weights, family.n_weights))
@@ -249,7 +248,7 @@ def minimise(
         kernel = family.kernel(weights, ridge, rows)
         start = shrink * here.v, shrink * here.products
         trial = _evaluate(family, weights, kernel, terms, penalty, *start, gap_tol)
-        dual = max(dual, _bound(penalty, trial))
+        bound.add(trial.dual, average=precision < 1.0)
         if trial.objective < here.objective or move == _AGAIN:
             last = here if move != _AGAIN else None
             here, move = trial, _NEWTON
@@ -262,7 +261,7 @@ def minimise(
                 radius = fraction * abs(ray)
         if trial.objective < best.objective:
             best = trial
-        trace[n_solved] = best.objective, _gap(penalty, best, dual)
+        trace[n_solved] = best.objective, _gap(penalty, best, bound.value)
         n_solved += 1
     return Solution(
         best.weights,
