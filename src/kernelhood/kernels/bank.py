@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import inner_products
 from kernelhood.kernels.base import (
     Columns,
@@ -108,13 +108,9 @@ class KernelBank(Sequence[Kernel]):
             Kernels of weight 0 are not evaluated.
         """
         X, Z = restrict(X, None), restrict(Z, None)
-        used = np.flatnonzero(weights)
-        total = np.zeros((X.shape[0], Z.shape[0]))
-        for rows in _row_blocks(X, Z):
-            here = np.arange(rows.start, rows.stop)
-            scale = np.repeat(weights[used, None], len(here), axis=1)
-            self._add(used, X[rows], Z, Sums(scale, np.tile(here, (len(used), 1)), total))
-        return total
+        used, n = np.flatnonzero(weights), X.shape[0]
+        scale, target = np.broadcast_arrays(weights[used, None], np.arange(n))
+        return self._sum(used, X, Z, Sums(scale, target, np.zeros((n, Z.shape[0]))))
 
     def products(self, X: Points, Z: Points, change: Array) -> Array:
         """Return ``sum_i change_i k_m(x_i, z_j)`` for all kernels m, without their matrices.
@@ -131,12 +127,9 @@ class KernelBank(Sequence[Kernel]):
         ndarray of shape (n_kernels, m)
         """
         X, Z = restrict(X, None), restrict(Z, None)
-        total, every = np.zeros((len(self), Z.shape[0])), np.arange(len(self))
-        for rows in _row_blocks(X, Z):
-            here = change[rows]
-            target = np.repeat(every[:, None], len(here), axis=1)
-            self._add(every, X[rows], Z, Sums(np.tile(here, (len(self), 1)), target, total))
-        return total
+        every = np.arange(len(self))
+        scale, target = np.broadcast_arrays(change, every[:, None])
+        return self._sum(every, X, Z, Sums(scale, target, np.zeros((len(self), Z.shape[0]))))
 
     def _fill(self, which: Iterable[int], X: Points, Z: Points, out: Array) -> None:
         """Write the chosen kernels into the slices of out."""
@@ -149,15 +142,19 @@ class KernelBank(Sequence[Kernel]):
             for one in passes_of(members):
                 one.write(products, out)
 
-    def _add(self, which: Iterable[int], X: Points, Z: Points, sums: Sums) -> None:
-        """Add the rows of the chosen kernels to sums."""
+    def _sum(self, which: Indices, X: Points, Z: Points, sums: Sums) -> Array:
+        """Add the rows of the chosen kernels to sums, block by block, and return these."""
         others, groups = self._groups(which)
-        for place, kernel in others:
-            sums.add(place, np.ascontiguousarray(kernel(X, Z), dtype=np.float64))
-        for columns, members in groups.items():
-            products = inner_products(restrict(X, columns), restrict(Z, columns))
-            for one in passes_of(members):
-                one.add(products, sums)
+        step = max(1, _BLOCK // max(1, Z.shape[0]))
+        for start in range(0, X.shape[0], step):
+            part, rows = sums.rows(start, start + step), X[start : start + step]
+            for place, kernel in others:
+                part.add(place, np.ascontiguousarray(kernel(rows, Z), dtype=np.float64))
+            for columns, members in groups.items():
+                products = inner_products(restrict(rows, columns), restrict(Z, columns))
+                for one in passes_of(members):
+                    one.add(products, part)
+        return sums.out
 
     def _groups(
         self, which: Iterable[int]
@@ -208,10 +205,3 @@ def _resolve(kernel: Kernel, numbers: dict[str, int]) -> Kernel:
     return kernel.with_columns(
         tuple(numbers[c] if isinstance(c, str) else c for c in kernel.columns)
     )
-
-
-def _row_blocks(X: Points, Z: Points) -> Iterator[slice]:
-    """Yield slices of rows of X whose inner products with Z take little room."""
-    step = max(1, _BLOCK // max(1, Z.shape[0]))
-    for start in range(0, X.shape[0], step):
-        yield slice(start, min(start + step, X.shape[0]))

@@ -41,6 +41,11 @@ class Sums:
     target: Indices
     out: Array
 
+    def rows(self, start: int, stop: int) -> Sums:
+        """Return the part that some of the rows take."""
+        scale, target = self.scale[:, start:stop].copy(), self.target[:, start:stop].copy()
+        return Sums(scale, target, self.out)
+
     def add(self, place: int, K: Array) -> None:
         """Add the rows of the matrix of one kernel."""
         add_rows(K, self.scale[place], self.target[place], self.out)
