@@ -6,9 +6,13 @@ import numpy as np
 from sklearn.datasets import load_digits, make_classification, make_regression
 
 import kernelhood as kh
-from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
-from kernelhood.solvers.mkl import Solution, solve_mkl
-from kernelhood.solvers.penalty import Penalty
+from kernelhood.losses import BoxLoss, EpsilonInsensitive, Hinge
+from kernelhood.operators import one_task
+from kernelhood.penalties import Linear, Penalty
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem
+from kernelhood.solvers.solution import Solution
 
 DIGITS_3_AND_8 = 357
 
@@ -34,24 +38,28 @@ def regression(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     return X, (y - y.mean()) / y.std()
 
 
-def dual_terms(kind: str, y: np.ndarray, C: float) -> DualTerms:
+def box_loss(kind: str, y: np.ndarray, C: float) -> BoxLoss:
     """Return the loss of a classification or regression problem."""
-    penalty = np.full(len(y), C)
-    return hinge(y, penalty) if kind == "SVC" else epsilon_insensitive(y, penalty, 0.1)
+    cost = np.full(len(y), C)
+    return (Hinge() if kind == "SVC" else EpsilonInsensitive(0.1)).box(y, cost)
 
 
 def trace_price(Ks: np.ndarray, beta: float) -> Penalty:
     """Return the penalty of the `corrected` formulation."""
-    d = np.einsum("mii->m", Ks)
-    return Penalty(beta * d, np.zeros((len(d), len(d))), np.zeros_like(d), 0.0)
+    return Linear(beta * np.einsum("mii->m", Ks))
 
 
-def beta_for_weight(Ks: np.ndarray, terms: DualTerms, total: float) -> tuple[float, Solution]:
+def certified_fit(Ks: np.ndarray, loss: BoxLoss, penalty: Penalty) -> Solution:
+    """Return the solution of one task whose kernels are given."""
+    return solve(Problem([Block(one_task(Ks), loss)], penalty))
+
+
+def beta_for_weight(Ks: np.ndarray, loss: BoxLoss, total: float) -> tuple[float, Solution]:
     """Return the beta whose solution has the given total weight, and that solution."""
     low, high = -40.0, 20.0
     for _ in range(30):
         middle = 0.5 * (low + high)
-        found = solve_mkl(Ks, terms, trace_price(Ks, 2.0**middle))
+        found = certified_fit(Ks, loss, trace_price(Ks, 2.0**middle))
         if abs(np.log(max(found.weights.sum(), 1e-12) / total)) < 0.03:
             break
         low, high = (middle, high) if found.weights.sum() > total else (low, middle)

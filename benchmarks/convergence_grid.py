@@ -13,10 +13,8 @@ import time
 
 import numpy as np
 from _measure import print_table
-from _problems import bank_stack, classification, dual_terms, regression, trace_price
+from _problems import bank_stack, box_loss, certified_fit, classification, regression, trace_price
 from threadpoolctl import threadpool_limits
-
-from kernelhood.solvers.mkl import solve_mkl
 
 
 def measure(kind: str, n: int, step: int) -> list[object]:
@@ -24,11 +22,11 @@ def measure(kind: str, n: int, step: int) -> list[object]:
     Ks = bank_stack(X)
     seconds, gaps, solved = [], [], []
     for c in range(-13, 14, step):
-        terms = dual_terms(kind, y, 2.0**c)
+        loss = box_loss(kind, y, 2.0**c)
         for b in range(0, 41, 2 * step):
             penalty = trace_price(Ks, 2.0**b)
             start = time.perf_counter()
-            found = solve_mkl(Ks, terms, penalty)
+            found = certified_fit(Ks, loss, penalty)
             seconds.append(time.perf_counter() - start)
             gaps.append(found.gap)
             solved.append(found.n_iter)

@@ -15,8 +15,13 @@ from _measure import print_table
 
 from kernelhood.experiments.data import LOADERS, kind_of, load
 from kernelhood.experiments.methods import make_estimator
-from kernelhood.experiments.metrics import CLASSIFICATION, METRICS, task_scores
-from kernelhood.experiments.protocol import run_seed, split_rows
+from kernelhood.experiments.protocol import (
+    CLASSIFICATION,
+    METRICS,
+    run_seed,
+    split_rows,
+    task_scores,
+)
 
 FORMULATIONS = ("mt-onmkl", "mt-onmkl-corrected", "mt-onmkl-printed")
 BETAS = (1.0, 1.0 / 16.0, 1e-2, 1e-3, 1e-4)

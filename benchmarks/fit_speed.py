@@ -20,8 +20,9 @@ from _problems import (
     DIGITS_3_AND_8,
     bank_stack,
     beta_for_weight,
+    box_loss,
+    certified_fit,
     classification,
-    dual_terms,
     regression,
     trace_price,
 )
@@ -31,7 +32,6 @@ from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
 import kernelhood as kh
-from kernelhood.solvers.mkl import solve_mkl
 
 TOTALS = (0.1, 1.0, 10.0, 100.0)
 
@@ -44,13 +44,13 @@ def certified_fits(sizes: list[int]) -> None:
             for n in [n for n in sizes if name == "make" or n <= DIGITS_3_AND_8 + 50]:
                 X, y = reader(name, n)
                 Ks, ratios = bank_stack(X), []
-                K, terms = Ks.mean(axis=0), dual_terms(kind, y, 1.0)
+                K, loss = Ks.mean(axis=0), box_loss(kind, y, 1.0)
                 for total in TOTALS:
-                    penalty = trace_price(Ks, beta_for_weight(Ks, terms, total)[0])
+                    penalty = trace_price(Ks, beta_for_weight(Ks, loss, total)[0])
                     one = {"C": total, "kernel": "precomputed"}
                     reference = SVC(**one) if kind == "SVC" else SVR(epsilon=0.1, **one)
                     ours, theirs = median_times(
-                        lambda p=penalty, Ks=Ks, terms=terms: solve_mkl(Ks, terms, p),
+                        lambda p=penalty, Ks=Ks, loss=loss: certified_fit(Ks, loss, p),
                         lambda r=reference, K=K, y=y: r.fit(K, y),
                     )
                     ratios.append(ours / theirs)

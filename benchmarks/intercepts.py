@@ -16,10 +16,8 @@ from _measure import print_table
 from threadpoolctl import threadpool_limits
 
 from kernelhood.experiments.data import kind_of, load
-from kernelhood.experiments.methods import make_estimator, make_grid
-from kernelhood.experiments.metrics import CLASSIFICATION, METRICS
-from kernelhood.experiments.protocol import run_seed, split_rows
-from kernelhood.experiments.search import search
+from kernelhood.experiments.methods import make_estimator, make_grid, search
+from kernelhood.experiments.protocol import CLASSIFICATION, METRICS, run_seed, split_rows
 
 
 def validation_score(name: str, run: int, intercept: str) -> float:

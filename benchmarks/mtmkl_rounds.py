@@ -10,10 +10,12 @@ from _measure import geometric_mean, print_table
 from _problems import bank_stack
 
 import kernelhood as kh
-from kernelhood.losses import DualTerms, hinge
-from kernelhood.solvers.shared_simplices import SharedSimplices
-from kernelhood.solvers.task_svm import TaskSvm
-from kernelhood.solvers.weight_set import solve_over_set
+from kernelhood.losses import BoxLoss, Hinge
+from kernelhood.operators import one_task
+from kernelhood.penalties import SharedSimplices
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem
 
 TOL = 1e-3
 LIMIT = 2000
@@ -30,24 +32,27 @@ def digit_tasks(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return tasks
 
 
-def closed_form_rounds(Ks: list[np.ndarray], terms: list[DualTerms], budget: float) -> int:
+def joint_problem(Ks: list[np.ndarray], losses: list[BoxLoss], budget: float) -> Problem:
+    """Return the tasks as one problem with shared and specific weights."""
+    n_kernels = len(Ks[0])
+    shared = np.arange(n_kernels)
+    blocks = [
+        Block(one_task(K), loss, (shared, shared + (1 + t) * n_kernels))
+        for t, (K, loss) in enumerate(zip(Ks, losses, strict=True))
+    ]
+    return Problem(blocks, SharedSimplices(len(Ks), budget, np.ones(n_kernels)))
+
+
+def closed_form_rounds(problem: Problem) -> int:
     """Return how many rounds ``mu_m <- c mu_m sqrt(sum_t Q_t^m) / normaliser`` needs."""
-    svms = [TaskSvm.of(K, term) for K, term in zip(Ks, terms, strict=True)]
-    weight_set = SharedSimplices(len(Ks), len(Ks[0]), budget)
-    x = weight_set.start()
-    budgets = x.sum(axis=1, keepdims=True)
-    points = [svm.at(theta) for svm, theta in zip(svms, weight_set.weights(x), strict=True)]
-    dual = -np.inf
+    x, bound = problem.start(), -np.inf
+    here = problem.at(x)
     for rounds in range(1, LIMIT + 1):
-        jobs = zip(svms, weight_set.weights(x), points, strict=True)
-        points = [svm.solve(theta, start, 0.1 * TOL) for svm, theta, start in jobs]
-        q = np.array([point.curvatures for point in points])
-        value = sum(point.value for point in points)
-        dual = max(dual, sum(point.gain for point in points) - weight_set.support(q))
-        if value - dual <= TOL * value:
+        here = problem.solve(x, here, 0.1 * TOL, 0.0)
+        bound = max(bound, problem.penalty.lower_bound(here.dual))
+        if here.objective - bound <= TOL * here.objective:
             return rounds
-        x = x * np.sqrt(np.concatenate([q.sum(axis=0)[None], q]))
-        x = x * (budgets / np.maximum(x.sum(axis=1, keepdims=True), 1e-300))
+        x = problem.penalty.nearest(x * np.sqrt(np.maximum(here.dual.q, 0.0)))
     return LIMIT
 
 
@@ -56,11 +61,10 @@ def main() -> None:
     Ks = [K for K, _ in tasks]
     rows = []
     for C in (0.1, 1.0, 10.0, 1000.0):
-        terms = [hinge(sign, np.full(len(sign), C)) for _, sign in tasks]
+        losses = [Hinge().box(sign, np.full(len(sign), C)) for _, sign in tasks]
         for budget in (0.3, 0.7):
-            slow = closed_form_rounds(Ks, terms, budget)
-            weight_set = SharedSimplices(len(Ks), len(Ks[0]), budget)
-            fast = len(solve_over_set(Ks, terms, weight_set, tol=TOL)[1][0].trace)
+            problem = joint_problem(Ks, losses, budget)
+            slow, fast = closed_form_rounds(problem), solve(problem, tol=TOL).n_iter
             rows.append([f"{C:g}", budget, slow, fast, slow / fast])
     head = ["C", "sharing budget", "closed form", "second order", "ratio"]
     print_table(f"MT-MKL: rounds to a gap of {TOL:g}", head, rows)

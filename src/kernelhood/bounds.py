@@ -23,8 +23,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from kernelhood._typing import Array
+from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.neighborhood import identity_projection, span_rank
-from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
 
 FORMS = ("geometric", "arithmetic")
 

@@ -13,7 +13,7 @@ from kernelhood.datasets._report import Report, report_check, report_fetch, repo
 from kernelhood.experiments.bench import report_bench, report_results
 from kernelhood.experiments.data import LOADERS
 from kernelhood.experiments.methods import GRIDS, offered_methods
-from kernelhood.experiments.metrics import METRICS
+from kernelhood.experiments.protocol import METRICS
 
 Command: TypeAlias = Callable[[argparse.Namespace], Report]
 

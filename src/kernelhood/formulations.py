@@ -1,4 +1,4 @@
-"""From (C, eta, beta) to problem (P): the three formulations of MT-ONMKL.
+"""From (C, eta, beta) to problem (P): the three formulations of MT-ONMKL, each a penalty.
 
 Whatever the formulation, the best neighborhood-defining matrix is a combination of the base
 kernels, Khat_t = sum_m kappa_t^m K_t^m with kappa_t = s theta_t - r gamma_t, and putting it in
@@ -11,15 +11,12 @@ leaves one problem in the weights alone,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from kernelhood._typing import Array
-from kernelhood.solvers.penalty import Penalty
-
-#: The first one is the default.
-FORMULATIONS = ("normalized", "corrected", "printed")
+from kernelhood.penalties import Concave, Linear, Penalty, Quadratic
 
 
 class Coefficients(NamedTuple):
@@ -31,18 +28,189 @@ class Coefficients(NamedTuple):
         Of the closed form of the neighborhood, kappa = s theta - r gamma.
     a, f : float
         Price of the trace, and of half the squared Frobenius norm.
-    fixed_trace : bool
-        Whether the trace is fixed to n_t instead of priced.
     """
 
     s: float
     r: float
     a: float
     f: float
-    fixed_trace: bool
 
 
-def coefficients(formulation: str, eta: float, beta: float) -> Coefficients:
+class Formulation(ABC):
+    """How the paper's iteration is read as a problem."""
+
+    #: Whether the problem has one optimal value that every start leads to.
+    convex = True
+
+    @abstractmethod
+    def coefficients(self, eta: float, beta: float) -> Coefficients:
+        """Return (s, r, a, f)."""
+
+    @abstractmethod
+    def penalty(
+        self, terms: Coefficients, gram: Callable[[], Array], d: Array, n_samples: float
+    ) -> Penalty:
+        """Return the penalty of problem (P).
+
+        Parameters
+        ----------
+        terms : Coefficients
+            Of eta and beta.
+        gram : callable
+            Returns the Frobenius products of the base kernels, where they are needed.
+        d : ndarray of shape (n_weights,)
+            Their traces, times the cost of each.
+        n_samples : float
+            Number of samples, or their total weight: what a fixed trace is fixed to.
+        """
+
+    def canonical(self, C: Any, eta: Any, beta: Any) -> dict[str, Any]:
+        """Return the representative of all (C, eta, beta) that give the same predictor.
+
+        The predictor depends on a / C^2 and f / C^3 only. Numbers may be columns of numbers.
+        """
+        return {"C": C, "eta": eta, "beta": beta}
+
+    def in_domain(self, eta: Any, beta: Any) -> Any:
+        """Return whether the problem has a minimum; for arrays, where it has."""
+        return True
+
+    def why_outside(self, eta: float, beta: float) -> str:
+        """Return why the problem has no minimum, and what to change."""
+        raise NotImplementedError
+
+    def path_order(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return where a model stands on a path: the price falls along it."""
+        return (params["C"], -params["beta"], params["eta"])
+
+
+class Corrected(Formulation):
+    """The paper's problem with its formulas corrected: the trace has a price."""
+
+    def coefficients(self, eta: float, beta: float) -> Coefficients:
+        """Return (s, r, a, f)."""
+        return Coefficients(1.0, beta / eta, beta, 0.0)
+
+    def penalty(
+        self, terms: Coefficients, gram: Callable[[], Array], d: Array, n_samples: float
+    ) -> Penalty:
+        """Return the price of the trace."""
+        return Linear(terms.a * d)
+
+    def canonical(self, C: Any, eta: Any, beta: Any) -> dict[str, Any]:
+        """Only beta / C^2 matters."""
+        return {"C": 1.0, "eta": 1.0, "beta": beta / (C * C)}
+
+
+class Printed(Formulation):
+    """The iteration exactly as printed."""
+
+    def coefficients(self, eta: float, beta: float) -> Coefficients:
+        """Return (s, r, a, f)."""
+        rest = 2.0 * eta - 7.0 * beta
+        return Coefficients(
+            eta / rest, beta / rest, 2.0 * beta / rest, 2.0 * (eta - 7.0 * beta) / rest
+        )
+
+    def penalty(
+        self, terms: Coefficients, gram: Callable[[], Array], d: Array, n_samples: float
+    ) -> Penalty:
+        """Return the price of the trace and of the squared norm."""
+        return Quadratic(terms.a * d, terms.f * gram()) if terms.f > 0.0 else Linear(terms.a * d)
+
+    def canonical(self, C: Any, eta: Any, beta: Any) -> dict[str, Any]:
+        """Only C and beta / eta matter."""
+        return {"C": C, "eta": eta / beta, "beta": 1.0}
+
+    def in_domain(self, eta: Any, beta: Any) -> Any:
+        """Return whether the problem is bounded below."""
+        return eta >= 7.0 * beta
+
+    def why_outside(self, eta: float, beta: float) -> str:
+        """Return what to change."""
+        return (
+            "formulation='printed' is bounded below only for eta >= 7 * beta: got "
+            f"eta={eta:g}, beta={beta:g}; use eta >= {7.0 * beta:g}."
+        )
+
+
+class Normalized(Formulation):
+    """The printed regulariser, made bounded by fixing the trace of every task's kernel."""
+
+    convex = False
+
+    def coefficients(self, eta: float, beta: float) -> Coefficients:
+        """Return (s, r, a, f)."""
+        rest = eta - 2.0 * beta
+        return Coefficients(eta / rest, beta / rest, 0.0, -2.0 * eta * beta / rest)
+
+    def penalty(
+        self, terms: Coefficients, gram: Callable[[], Array], d: Array, n_samples: float
+    ) -> Penalty:
+        """Return the reward at a fixed trace."""
+        return Concave(d, n_samples, gram(), -terms.f)
+
+    def canonical(self, C: Any, eta: Any, beta: Any) -> dict[str, Any]:
+        """Only C and the reward w matter; w is four times the beta that stands for it."""
+        reward = 2.0 * eta * beta / (eta - 2.0 * beta)
+        return {"C": C, "eta": reward, "beta": 0.25 * reward}
+
+    def in_domain(self, eta: Any, beta: Any) -> Any:
+        """Return whether the reward is finite."""
+        return eta > 2.0 * beta
+
+    def why_outside(self, eta: float, beta: float) -> str:
+        """Return what to change."""
+        return (
+            "formulation='normalized' needs eta > 2 * beta: got "
+            f"eta={eta:g}, beta={beta:g}; use eta > {2.0 * beta:g}."
+        )
+
+    def path_order(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Let the reward rise along the path; it rises against the SVM's value where C falls."""
+        return (-params["C"], params["beta"])
+
+
+#: The first one is the default.
+FORMULATIONS: dict[str, Formulation] = {
+    "normalized": Normalized(),
+    "corrected": Corrected(),
+    "printed": Printed(),
+}
+
+
+def as_formulation(formulation: str | Formulation) -> Formulation:
+    """Return the formulation of a name; a formulation stays what it is."""
+    if isinstance(formulation, Formulation):
+        return formulation
+    if formulation not in FORMULATIONS:
+        raise ValueError(
+            f"formulation must be one of {', '.join(FORMULATIONS)}, got {formulation!r}."
+        )
+    return FORMULATIONS[formulation]
+
+
+def in_domain(formulation: str | Formulation, eta: Any, beta: Any) -> Any:
+    """Return whether a formulation's problem has a minimum; no name that is not one has."""
+    known = isinstance(formulation, Formulation) or formulation in FORMULATIONS
+    return as_formulation(formulation).in_domain(eta, beta) if known else False
+
+
+def why_outside(formulation: str | Formulation, eta: float, beta: float) -> str:
+    """Return why a formulation's problem has no minimum, and what to change."""
+    try:
+        return as_formulation(formulation).why_outside(eta, beta)
+    except ValueError as error:
+        return str(error)
+
+
+def check_domain(formulation: str | Formulation, eta: float, beta: float) -> None:
+    """Raise a ValueError where the formulation's problem has no minimum."""
+    if not in_domain(formulation, eta, beta):
+        raise ValueError(why_outside(formulation, eta, beta))
+
+
+def coefficients(formulation: str | Formulation, eta: float, beta: float) -> Coefficients:
     """Return (s, r, a, f) of a formulation.
 
     Raises
@@ -53,65 +221,7 @@ def coefficients(formulation: str, eta: float, beta: float) -> Coefficients:
     Examples
     --------
     >>> coefficients("corrected", eta=16.0, beta=2.0)
-    Coefficients(s=1.0, r=0.125, a=2.0, f=0.0, fixed_trace=False)
+    Coefficients(s=1.0, r=0.125, a=2.0, f=0.0)
     """
     check_domain(formulation, eta, beta)
-    if formulation == "corrected":
-        return Coefficients(1.0, beta / eta, beta, 0.0, False)
-    if formulation == "printed":
-        rest = 2.0 * eta - 7.0 * beta
-        return Coefficients(
-            eta / rest, beta / rest, 2.0 * beta / rest, 2.0 * (eta - 7.0 * beta) / rest, False
-        )
-    rest = eta - 2.0 * beta
-    return Coefficients(eta / rest, beta / rest, 0.0, -2.0 * eta * beta / rest, True)
-
-
-def check_domain(formulation: str, eta: float, beta: float) -> None:
-    """Raise a ValueError where the formulation's problem has no minimum."""
-    if not in_domain(formulation, eta, beta):
-        raise ValueError(why_outside(formulation, eta, beta))
-
-
-def in_domain(formulation: str, eta: Any, beta: Any) -> Any:
-    """Return whether the formulation's problem has a minimum; for arrays, where it has."""
-    if formulation == "printed":
-        return eta >= 7.0 * beta
-    if formulation == "normalized":
-        return eta > 2.0 * beta
-    return formulation in FORMULATIONS
-
-
-def why_outside(formulation: str, eta: float, beta: float) -> str:
-    """Return why the formulation's problem has no minimum, and what to change."""
-    if formulation == "printed":
-        return (
-            "formulation='printed' is bounded below only for eta >= 7 * beta: got "
-            f"eta={eta:g}, beta={beta:g}; use eta >= {7.0 * beta:g}."
-        )
-    if formulation == "normalized":
-        return (
-            "formulation='normalized' needs eta > 2 * beta: got "
-            f"eta={eta:g}, beta={beta:g}; use eta > {2.0 * beta:g}."
-        )
-    return f"formulation must be one of {', '.join(FORMULATIONS)}, got {formulation!r}."
-
-
-def weight_penalty(terms: Coefficients, G: Array, d: Array, n_samples: float) -> Penalty:
-    """Return the penalty of problem (P) for one task; without f where the trace is fixed.
-
-    Parameters
-    ----------
-    terms : Coefficients
-        Of the formulation.
-    G : ndarray of shape (n_kernels, n_kernels)
-        Frobenius products of the base kernels.
-    d : ndarray of shape (n_kernels,)
-        Their traces.
-    n_samples : float
-        Number of samples, or their total weight: what a fixed trace is fixed to.
-    """
-    none = np.zeros_like(d)
-    if terms.fixed_trace:
-        return Penalty(none, np.zeros_like(G), d, n_samples)
-    return Penalty(terms.a * d, terms.f * G, none, 0.0)
+    return as_formulation(formulation).coefficients(eta, beta)

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -75,6 +77,24 @@ def map_in_threads(
         return [function(item) for item in items]
     jobs = (delayed(function)(item) for item in items)
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
+
+
+_MANY = 1000
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def few_blas_threads(n_samples: int) -> AbstractContextManager[Any]:
+    """Return a context in which linear algebra on few samples runs in one thread.
+
+    Threads that wait for each other cost more than such matrices do, most of all on a busy machine.
+    """
+    if n_samples > _MANY:
+        return nullcontext()
+    return cast(AbstractContextManager[Any], _controller().limit(limits=1, user_api="blas"))
 
 
 def run_as_completed(

@@ -1,7 +1,7 @@
 """Run a comparison, killed at random moments and started again, and say how far each got.
 
-Called by test_kill.py as ``python -m tests.experiments.killed_runs FOLDER N_KILLS``. The process
-that computes is a fork of this one, so that a start takes no time.
+Called by test_run_killed.py as ``python -m tests.experiments.killed_runs FOLDER N_KILLS``. The
+process that computes is a fork of this one, so that a start takes no time.
 """
 
 import os

@@ -1,9 +1,9 @@
+import numpy as np
 import pytest
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 
+from kernelhood import MTONMKLClassifier
 from kernelhood.estimators import METHODS
-from kernelhood.experiments import methods
-from kernelhood.experiments.job import Job
 from kernelhood.experiments.methods import (
     GRIDS,
     check_methods,
@@ -11,8 +11,9 @@ from kernelhood.experiments.methods import (
     make_estimator,
     make_grid,
     offered_methods,
+    search,
 )
-from kernelhood.experiments.published import TABLE_1
+from kernelhood.experiments.protocol import METRICS, TABLE_1, task_scores
 from kernelhood.formulations import FORMULATIONS
 
 
@@ -21,7 +22,8 @@ def test_formulations_are_methods():
     assert printed.formulation == "printed"
     assert make_estimator("mt-onmkl-corrected", "regression").formulation == "corrected"
     default = METHODS["mt-onmkl"][1]().formulation
-    assert make_estimator("mt-onmkl", "regression").formulation == default == FORMULATIONS[0]
+    assert make_estimator("mt-onmkl", "regression").formulation == default
+    assert default == next(iter(FORMULATIONS))
 
 
 @pytest.mark.parametrize("grid", GRIDS)
@@ -66,13 +68,6 @@ def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_t
     assert alone == make_grid("mt-onmkl", grid)
 
 
-def test_a_row_depends_on_what_its_method_stands_for(monkeypatch):
-    job = Job("letter", "mt-onmkl", 0, 0, "accuracy", 0.2, "paper")
-    before = job.settings
-    monkeypatch.setitem(methods._VARIANTS, "", {"formulation": "corrected"})
-    assert job.settings != before
-
-
 def test_grids_are_the_callers_own():
     make_grid("mt-onmkl-functions", "paper")[0].clear()
     make_grid("itl", "quick").clear()
@@ -94,3 +89,31 @@ def test_names_are_checked():
 def test_labels_are_the_papers():
     assert label("mt-mkl") == "MT-MKL"
     assert label("my own") == "my own"
+
+
+@pytest.fixture
+def problem(tiny):
+    rows = np.arange(len(tiny.y))
+    return (tiny.X, tiny.y, tiny.task), (rows[rows % 2 == 0], rows[rows % 2 == 1])
+
+
+def test_the_best_point_on_the_validation_part_is_found(problem):
+    (X, y, task), (train, validation) = problem
+    estimator = MTONMKLClassifier(formulation="corrected")
+    best, score = search(estimator, {"beta": [1e3, 1e-3]}, *problem, METRICS["accuracy"])
+    scores = {}
+    for beta in (1e3, 1e-3):
+        model = clone(estimator).set_params(beta=beta).fit(X[train], y[train], task=task[train])
+        found = task_scores(
+            METRICS["accuracy"], model, X[validation], y[validation], task[validation]
+        )
+        scores[beta] = np.mean(list(found.values()))
+    assert best == {"beta": max(scores, key=scores.get)}
+    assert score == pytest.approx(max(scores.values()))
+    assert scores[1e3] != scores[1e-3]
+
+
+def test_points_outside_the_domain_are_passed_over(problem):
+    estimator = MTONMKLClassifier(formulation="printed")
+    best, _ = search(estimator, {"eta": [1.0, 16.0], "beta": [1.0]}, *problem, METRICS["accuracy"])
+    assert best == {"eta": 16.0, "beta": 1.0}

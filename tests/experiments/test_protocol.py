@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
+from sklearn.metrics import get_scorer_names
 
 from kernelhood.datasets import load_digits_tasks
-from kernelhood.experiments.protocol import run_seed, split_rows
+from kernelhood.experiments.protocol import (
+    METRICS,
+    choose_metrics,
+    published_score,
+    run_seed,
+    split_rows,
+    task_scores,
+)
 
 
 def test_every_task_and_class_is_split_alike():
@@ -56,3 +64,56 @@ def test_runs_and_data_sets_have_seeds_of_their_own():
     }
     assert len(seeds) == 20
     assert run_seed(0, "spam", 3) == run_seed(0, "spam", 3)
+
+
+class Fixed:
+    """A model whose outputs are known."""
+
+    def predict(self, X, *, task):
+        return X[:, 0]
+
+    def decision_function(self, X, *, task):
+        return X[:, 1]
+
+
+def test_each_task_is_scored_on_its_own_rows():
+    X = np.array([[1, 0.1], [0, 0.2], [1, -1.0], [1, 3.0]])
+    y, task = np.array([1, 1, 0, 1]), np.array(["a", "a", "b", "b"])
+    assert task_scores(METRICS["accuracy"], Fixed(), X, y, task) == {"a": 0.5, "b": 0.5}
+    found = task_scores(METRICS["auc"], Fixed(), X[2:], y[2:], task[2:])
+    assert found == {"b": 1.0}
+
+
+def test_errors_are_those_of_their_definitions():
+    y, guess = np.array([0.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])
+    assert METRICS["mse"].score(y, guess) == pytest.approx(2 / 3)
+    assert METRICS["nmse"].score(y, guess) == pytest.approx((2 / 3) / np.var(y))
+
+
+def test_every_metric_names_a_scorer_of_scikit_learn():
+    assert {metric.scoring for metric in METRICS.values()} <= set(get_scorer_names())
+
+
+def test_one_metric_for_each_kind():
+    kinds = ["classification", "regression"]
+    assert choose_metrics(["auc", "nmse"], kinds) == {"classification": "auc", "regression": "nmse"}
+    with pytest.raises(ValueError, match="metric='f1' is unknown; give one of accuracy"):
+        choose_metrics("f1", kinds)
+    with pytest.raises(ValueError, match="names two for classification"):
+        choose_metrics(["auc", "accuracy"], kinds)
+    with pytest.raises(ValueError, match="metric='mse' is for regression, and no data set"):
+        choose_metrics("mse", ["classification"])
+
+
+@pytest.mark.parametrize(("metric", "score"), [("mse", 0.3), ("nmse", 0.3), ("auc", 0.7)])
+def test_scores_come_back_in_the_unit_of_the_metric(metric, score):
+    given = {"mse": -0.3, "nmse": 0.7, "auc": 0.7}[metric]
+    assert METRICS[metric].from_scorer(given) == pytest.approx(score)
+
+
+def test_published_scores_are_in_the_unit_of_the_metric():
+    assert published_score("letter", "mt-onmkl-printed", "accuracy") == pytest.approx(0.9191)
+    assert published_score("letter", "itl", "auc") is None
+    assert published_score("letter", "mt-onmkl-functions", "accuracy") is None
+    assert published_score("digits", "itl", "accuracy") is None
+    assert published_score("letter", "svm", "accuracy") is None

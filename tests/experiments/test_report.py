@@ -3,8 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from kernelhood.experiments import findings, published_results, write_report
-from kernelhood.experiments.files import write_file
+from kernelhood.experiments import published_results, write_report
 from kernelhood.experiments.report import as_text
 
 pytest.importorskip("matplotlib")
@@ -67,33 +66,6 @@ def test_without_any_score_the_report_says_so(results, tmp_path):
     assert as_text(failed).startswith(
         "No run has a score.\nFailed: tiny, mt-onmkl, mt-onmkl-corrected"
     )
-
-
-def test_findings_fall_back_to_tasks_for_one_data_set(results):
-    one = results[results["dataset"] == "tiny"]
-    assert findings(one)[0].startswith("3 methods on 3 tasks")
-    assert "not independent" in findings(one)[-1]
-    assert findings(one[one["method"] == "mt-onmkl"])[0].startswith("Statistics need two methods")
-    assert findings(one.drop(columns="task_scores"))[0].startswith("Statistics need")
-
-
-def test_findings_name_the_data_sets_left_out():
-    results = published_results()
-    results.loc[0, "score"] = np.nan
-    assert findings(results)[-1] == "Left out, because a method has no score there: landmine."
-
-
-def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
-    path = write_file(tmp_path / "table.md", "old")
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match="No space left"):
-        write_file(path, "new")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_score_that_failed_is_an_empty_cell_to_sort_by(tmp_path):

@@ -1,12 +1,10 @@
 import importlib
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernelhood.experiments import COLUMNS, COMPARED, published_results, read_results, run
-from kernelhood.experiments.job import Job, do_job
 from kernelhood.experiments.run import plan
 from kernelhood.experiments.store import Store
 from kernelhood.parallel import WorkerDied
@@ -24,26 +22,6 @@ def test_every_cell_of_every_run_is_a_row(results):
     assert keys == expected
     assert results["error"].isna().all()
     assert results["metric"].tolist() == ["accuracy"] * 6 + ["mse"] * 6
-
-
-def test_a_row_tells_what_was_learned(results):
-    for row in results.itertuples():
-        scores = json.loads(row.task_scores)
-        assert list(scores) == ["task 1", "task 2", "task 3"]
-        assert row.score == pytest.approx(np.mean(list(scores.values())))
-        assert np.shape(json.loads(row.weights)["values"]) == (3, 10)
-        assert np.shape(json.loads(row.alignment)) == (3, 3)
-        gaps = json.loads(row.trace)
-        assert max(gap[-1] for gap in gaps) == pytest.approx(row.gap, rel=1e-5)
-        assert 0 < row.fit_seconds <= row.seconds
-        assert json.loads(row.versions)["numpy"] == np.__version__
-    assert results.loc[results["dataset"] == "tiny", "score"].min() > 0.5
-
-
-def test_methods_share_the_splits_and_runs_do_not(results):
-    seeds = results.groupby(["dataset", "run"])["seed"].nunique()
-    assert (seeds == 1).all()
-    assert results["seed"].nunique() == 4
 
 
 def test_only_what_is_missing_is_done(tiny, tmp_path, monkeypatch):
@@ -91,12 +69,6 @@ def test_a_worker_that_always_dies_leaves_a_row_with_an_error(tiny, monkeypatch)
     assert results["score"].notna().tolist() == [False, True]
 
 
-def test_missing_files_are_an_error_of_the_run(tmp_path):
-    row = do_job(Job("landmine", "mt-onmkl", 0, 0, "accuracy", 0.2, "quick", str(tmp_path)))
-    assert row["error"].startswith("FileNotFoundError")
-    assert "kernelhood data fetch landmine" in row["error"]
-
-
 def test_metrics_and_fraction_reach_the_rows(tiny):
     results = run({"tiny": tiny}, "mt-onmkl", runs=1, metric="auc", train_fraction=0.5)
     assert results["metric"][0] == "auc"
@@ -118,18 +90,6 @@ def test_metrics_and_fraction_reach_the_rows(tiny):
 def test_arguments_are_checked_before_any_work(arguments, message):
     with pytest.raises(ValueError, match=message):
         run(**arguments)
-
-
-def test_data_home_is_no_setting():
-    here, there = (plan("spam", "mt-onmkl", runs=1, data_home=home)[0] for home in ("a", "b"))
-    assert here.key == there.key
-    assert here.data_home == "a"
-
-
-def test_a_users_data_are_a_setting(tiny):
-    other = {**tiny, "y": -tiny.y}
-    first, second = (plan({"mine": data}, "mt-onmkl")[0] for data in (tiny, other))
-    assert first.key != second.key
 
 
 def test_results_are_read_back_bit_for_bit(results, tmp_path):

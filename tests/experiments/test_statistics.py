@@ -9,13 +9,13 @@ from scipy import stats
 from kernelhood.experiments import (
     average_ranks,
     critical_difference,
+    findings,
     friedman,
     holm,
     holm_adjust,
     iman_davenport,
     published_results,
 )
-from kernelhood.experiments.published import published_score
 
 
 def as_results(matrix, **more):
@@ -142,9 +142,15 @@ def test_tasks_can_be_what_methods_are_ranked_on(results):
     assert friedman(results, blocks="tasks").df == (2,)
 
 
-def test_published_scores_are_in_the_unit_of_the_metric():
-    assert published_score("letter", "mt-onmkl-printed", "accuracy") == pytest.approx(0.9191)
-    assert published_score("letter", "itl", "auc") is None
-    assert published_score("letter", "mt-onmkl-functions", "accuracy") is None
-    assert published_score("digits", "itl", "accuracy") is None
-    assert published_score("letter", "svm", "accuracy") is None
+def test_findings_fall_back_to_tasks_for_one_data_set(results):
+    one = results[results["dataset"] == "tiny"]
+    assert findings(one)[0].startswith("3 methods on 3 tasks")
+    assert "not independent" in findings(one)[-1]
+    assert findings(one[one["method"] == "mt-onmkl"])[0].startswith("Statistics need two methods")
+    assert findings(one.drop(columns="task_scores"))[0].startswith("Statistics need")
+
+
+def test_findings_name_the_data_sets_left_out():
+    results = published_results()
+    results.loc[0, "score"] = np.nan
+    assert findings(results)[-1] == "Left out, because a method has no score there: landmine."

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from kernelhood.experiments.job import Job
-from kernelhood.experiments.store import Store, StoreError
+from kernelhood.experiments.store import Store, StoreError, write_file
 
 
 def make_job(run, method="mt-onmkl", **more):
@@ -114,3 +114,16 @@ def test_what_is_no_store_is_refused(tmp_path):
         Store(tmp_path / "file" / "runs.sqlite")
     with pytest.raises(StoreError, match="cannot use the store"):
         Store(tmp_path)
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
+    path = write_file(tmp_path / "table.md", "old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_file(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

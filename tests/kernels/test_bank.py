@@ -151,6 +151,26 @@ class HalfGaussian(kh.Gaussian):
         return 0.5 * super().from_square_norms(squares)
 
 
+class PlusLinear(kh.Polynomial):
+    """Looks like a polynomial, but is another kernel."""
+
+    def from_products(self, products):
+        return super().from_products(products) + products.inner
+
+    def from_square_norms(self, squares):
+        return super().from_square_norms(squares) + squares
+
+
+def test_kernels_that_inherit_from_others_are_normalised_by_their_own_norms(points):
+    X, Z = points
+    kernel = PlusLinear(2)
+    left, right = (np.sqrt(kernel.diagonal(one)) for one in (X, Z))
+    expected = ((X @ Z.T + 1.0) ** 2 + X @ Z.T) / np.outer(left, right)
+    np.testing.assert_allclose(kh.Normalized(kernel)(X, Z), expected, atol=1e-12)
+    bank = kh.KernelBank([kh.Normalized(kernel), kh.Normalized(HalfGaussian(1.0))])
+    np.testing.assert_allclose(bank(X, Z), [expected, kh.Gaussian(1.0)(X, Z)], atol=1e-12)
+
+
 def test_kernels_of_inner_products_that_are_new_to_the_bank(points):
     X, Z = points
     kernels = [Cube(), kh.Normalized(Cube(columns=[1, 2])), HalfGaussian(2.0), kh.Gaussian(1.0)]

@@ -6,8 +6,8 @@ from sklearn.model_selection import ParameterGrid
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
-from kernelhood.estimators._base import TECHNICAL
 from kernelhood.model_selection.grids import distinct_models
+from kernelhood.pipeline.searching import TECHNICAL
 
 
 @pytest.mark.parametrize(

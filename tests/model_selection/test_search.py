@@ -7,10 +7,10 @@ from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GridSearchCV
 
 import kernelhood as kh
-from kernelhood.estimators import METHODS, _neighborhood
-from kernelhood.model_selection import path, stacks
-from kernelhood.solvers import mkl_loop, task_svm
-from kernelhood.solvers.svm_dual import solve_svm_dual
+from kernelhood.estimators import METHODS, mtonmkl
+from kernelhood.model_selection import path, split_kernels
+from kernelhood.solvers import block
+from kernelhood.solvers.svm import solve_svm
 from tests.references import make_samples
 
 GRIDS = {
@@ -62,10 +62,9 @@ def count_svms(monkeypatch):
 
     def counted(*args, **options):
         calls.append(1)
-        return solve_svm_dual(*args, **options)
+        return solve_svm(*args, **options)
 
-    for module in (mkl_loop, task_svm):
-        monkeypatch.setattr(module, "solve_svm_dual", counted)
+    monkeypatch.setattr(block, "solve_svm", counted)
     return calls
 
 
@@ -124,9 +123,9 @@ def test_the_time_of_a_model_is_that_of_all_its_tasks(labelled, monkeypatch):
 
 def test_every_stack_of_kernels_is_evaluated_once(labelled, monkeypatch):
     evaluated = []
-    whole = stacks.TaskStacks.__init__
+    whole = split_kernels.SplitKernels.__init__
     monkeypatch.setattr(
-        stacks.TaskStacks, "__init__", lambda *args: (evaluated.append(1), whole(*args))[1]
+        split_kernels.SplitKernels, "__init__", lambda *args: (evaluated.append(1), whole(*args))[1]
     )
     grid = {"C": [0.5, 1.0, 2.0], "spread_level": [1, 2, 3]}
     search = kh.KernelSearchCV(kh.RPKLClassifier(), grid, cv=0.5, refit=False)
@@ -136,8 +135,8 @@ def test_every_stack_of_kernels_is_evaluated_once(labelled, monkeypatch):
 
 def test_kernels_alone_are_kept_for_all_rewards_of_one_loss(labelled, monkeypatch):
     made = []
-    whole = _neighborhood.Corners
-    monkeypatch.setattr(_neighborhood, "Corners", lambda *args: (made.append(1), whole(*args))[1])
+    whole = mtonmkl.SingleKernels
+    monkeypatch.setattr(mtonmkl, "SingleKernels", lambda *args: (made.append(1), whole(*args))[1])
     grid = {"C": [1.0, 8.0], "beta": [4.0**k for k in range(-4, 3)], "eta": [1e6]}
     search = kh.KernelSearchCV(kh.MTONMKLClassifier(), grid, cv=0.5, refit=False)
     search.fit(labelled.X, labelled.y, task=labelled.task)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.datasets import make_classification
 
 from kernelhood import default_bank
-from kernelhood.losses import DualTerms, epsilon_insensitive, hinge
-from kernelhood.solvers.penalty import Penalty
+from kernelhood.losses import BoxLoss, EpsilonInsensitive, Hinge
+from kernelhood.operators import one_task
+from kernelhood.operators.combined import Combined
+from kernelhood.penalties import Fixed, Linear, Penalty, Quadratic, Simplex
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem
+from kernelhood.solvers.solution import Solution
 
 LOSSES = ("hinge", "epsilon-insensitive")
 
@@ -18,13 +26,13 @@ def points(n: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, 2.0 * y - 1.0
 
 
-def dual_terms(loss: str, X: np.ndarray, sign: np.ndarray, C: float) -> DualTerms:
-    """Return the terms of a classification or of a regression on the same points."""
-    penalty = np.full(len(sign), C)
-    if loss == "hinge":
-        return hinge(sign, penalty)
+def loss_of(kind: str, X: np.ndarray, sign: np.ndarray, C: float) -> BoxLoss:
+    """Return the loss of a classification or of a regression on the same points."""
+    cost = np.full(len(sign), C)
+    if kind == "hinge":
+        return Hinge().box(sign, cost)
     y = X[:, 0] ** 2 + np.sin(X[:, 1]) + 0.3 * sign
-    return epsilon_insensitive((y - y.mean()) / y.std(), penalty, 0.1)
+    return EpsilonInsensitive(0.1).box((y - y.mean()) / y.std(), cost)
 
 
 def stack(X: np.ndarray) -> np.ndarray:
@@ -32,19 +40,44 @@ def stack(X: np.ndarray) -> np.ndarray:
     return default_bank()(X)
 
 
-def trace_price(Ks: np.ndarray, a: float, f: float = 0.0) -> Penalty:
+def gram(Ks: np.ndarray) -> np.ndarray:
+    """Return the Frobenius products of the kernels."""
+    return np.einsum("mij,lij->ml", Ks, Ks)
+
+
+def trace_price(Ks: np.ndarray, a: float, f: float = 0.0) -> Linear | Quadratic:
     """Return the penalty a d'theta + f/2 theta'G theta of problem (P)."""
     d = np.einsum("mii->m", Ks)
-    return Penalty(a * d, f * np.einsum("mij,lij->ml", Ks, Ks), np.zeros_like(d), 0.0)
+    return Quadratic(a * d, f * gram(Ks)) if f else Linear(a * d)
 
 
-def simplex(n_kernels: int, total: float = 1.0) -> Penalty:
+def simplex(n_kernels: int, total: float = 1.0) -> Simplex:
     """Return the penalty of weights that cost nothing and sum to a total."""
-    none = np.zeros(n_kernels)
-    return Penalty(none, np.zeros((n_kernels, n_kernels)), np.ones(n_kernels), total)
+    return Simplex(np.ones(n_kernels), total)
 
 
-def feasible(v: np.ndarray, terms: DualTerms) -> bool:
+def combination(Ks: np.ndarray, weights: np.ndarray, ridge: float = 0.0) -> Combined:
+    """Return the combination of the kernels of one task, with no row computed yet."""
+    kernels = one_task(Ks)
+    return kernels.combined(weights, ridge, kernels.row_buffer())
+
+
+def block_of(Ks: np.ndarray, loss: BoxLoss) -> Block:
+    """Return the SVM of one task."""
+    return Block(one_task(Ks), loss)
+
+
+def solve_task(Ks: np.ndarray, loss: BoxLoss, penalty: Penalty, **settings: Any) -> Solution:
+    """Solve the problem of one task."""
+    return solve(Problem([block_of(Ks, loss)], penalty), **settings)
+
+
+def solve_fixed(Ks: np.ndarray, loss: BoxLoss, weights: np.ndarray, **settings: Any) -> Solution:
+    """Solve the SVM of one task with weights that are given."""
+    return solve_task(Ks, loss, Fixed(weights), **settings)
+
+
+def feasible(v: np.ndarray, loss: BoxLoss) -> bool:
     """Return whether v lies in the box and sums to zero."""
-    inside = np.all(v >= terms.lower) and np.all(v <= terms.upper)
+    inside = np.all(v >= loss.lower) and np.all(v <= loss.upper)
     return bool(inside and abs(v.sum()) <= 1e-9 * np.abs(v).sum() + 1e-12)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from kernelhood._typing import Array
 from kernelhood.alignment import cosine
-from kernelhood.estimators._base import MultiTaskKernelModel
-from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.kernels import KernelBank
-from kernelhood.solvers.noise_kernel import solve_neighborhood
+from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.inspection import Neighborhood, NeighborhoodInspection
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.task_kernels import TaskKernels
+from kernelhood.solvers.neighborhood import solve_neighborhood
 
 
 class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
@@ -20,28 +16,27 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
 
     _path_parameters = ("rho",)
 
-    def _kernel_stack(self, bank: KernelBank, X: Any, sample_weight: Array) -> Array:
-        n = len(sample_weight)
-        stack = np.zeros((len(bank) + 1, n, n))
-        self._task_bank(bank, X, sample_weight)(X, out=stack[:-1])
-        np.fill_diagonal(stack[-1], 1.0 / sample_weight)
-        return stack
+    _with_noise = True
 
-    def _solve_near(
-        self, Ks: Array, problem: TaskProblem, G: Array, d: Array, rho: float
-    ) -> TaskSolution:
+    def _solve_near(self, kernels: TaskKernels, problem: TaskProblem, rho: float) -> TaskSolution:
         """Minimise ``S(Khat) + (rho/2) |Khat - K_nu|^2``."""
         found = solve_neighborhood(
-            Ks, problem.terms, rho, starts=problem.starts, tol=self.tol, max_iter=self.max_iter
+            kernels.Ks,
+            problem.loss,
+            rho,
+            starts=problem.starts,
+            tol=self.tol,
+            max_iter=self.max_iter,
         )
-        nu, G = found.weights[:-1], G[:-1, :-1]
-        own = _own_alignment(nu, G, found.curvatures, 0.5 / rho)
-        return TaskSolution(found._replace(weights=nu), Neighborhood(nu, G, d[:-1], own))
+        nu, G = found.weights[:-1], kernels.gram[:-1, :-1]
+        own = _own_alignment(nu, G, found.q, 0.5 / rho)
+        neighborhood = Neighborhood(nu, G, kernels.traces[:-1], own)
+        return TaskSolution(found._replace(weights=nu), neighborhood)
 
 
-def _own_alignment(nu: Array, G: Array, curvatures: Array, c: float) -> float:
+def _own_alignment(nu: Array, G: Array, q: Array, c: float) -> float:
     """Return the cosine between K_nu and K_nu + c vv', from the halves of v'K^m v and v'v."""
     square = float(nu @ G @ nu)
-    bend = 2.0 * c * float(nu @ curvatures[:-1])
-    length = 2.0 * c * float(curvatures[-1])
+    bend = 2.0 * c * float(nu @ q[:-1])
+    length = 2.0 * c * float(q[-1])
     return cosine(square + bend, square, square + 2.0 * bend + length**2)

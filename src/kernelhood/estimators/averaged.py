@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from kernelhood._typing import Array
-from kernelhood.estimators._docs import documented
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
-from kernelhood.solvers.fixed import solve_fixed
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
 
 
 class _AveragedStep:
@@ -22,13 +23,10 @@ class _AveragedStep:
     tol: float
     max_iter: int
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        weights = np.full(len(Ks), 1.0 / len(Ks))
-        starts = problem.starts
-        v = starts[-1].v if starts else None
-        return TaskSolution(
-            solve_fixed(Ks, problem.terms, weights, v=v, tol=self.tol, max_iter=self.max_iter)
-        )
+    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        average = np.full(len(kernels.Ks), 1.0 / len(kernels.Ks))
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        return TaskSolution(fit_svm(kernels, problem, average, **limits))
 
 
 @documented

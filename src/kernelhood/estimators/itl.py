@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from kernelhood._typing import Array
-from kernelhood.estimators._docs import documented
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
-from kernelhood.losses import DualTerms
-from kernelhood.solvers.fixed import solve_fixed
-from kernelhood.solvers.lp_ball import LpBall
-from kernelhood.solvers.mkl import solve_mkl
-from kernelhood.solvers.mkl_loop import Solution
-from kernelhood.solvers.penalty import Penalty
-from kernelhood.solvers.weight_set import solve_over_set
+from kernelhood.penalties import LpBall, Simplex
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem
 
 
 class _IndependentStep:
@@ -45,20 +41,14 @@ class _IndependentStep:
     tol: float
     max_iter: int
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        return TaskSolution(self._solve(Ks, problem.terms, problem.carried))
-
-    def _solve(self, Ks: Array, terms: DualTerms, start: Solution | None) -> Solution:
+    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        ones = np.ones(len(Ks))
-        if self.p == 1.0:
-            simplex = Penalty(0.0 * ones, np.zeros((len(Ks), len(Ks))), ones, 1.0)
-            return solve_mkl(Ks, terms, simplex, start=start, **limits)
-        if np.isinf(self.p) or len(Ks) == 1:
-            v = None if start is None else start.v
-            return solve_fixed(Ks, terms, ones, v=v, **limits)
-        ball, starts = LpBall(len(Ks), float(self.p)), None if start is None else [start]
-        return solve_over_set([Ks], [terms], ball, starts=starts, **limits)[1][0]
+        ones, start = np.ones(len(kernels.Ks)), problem.carried
+        if np.isinf(self.p) or len(ones) == 1:
+            return TaskSolution(fit_svm(kernels, problem, ones, **limits))
+        ball = Simplex(ones, 1.0) if self.p == 1.0 else LpBall(float(self.p), ones)
+        task = Problem(kernels.blocks(problem), ball)
+        return TaskSolution(solve(task, start=start, **limits))
 
 
 @documented

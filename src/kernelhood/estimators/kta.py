@@ -8,15 +8,14 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from kernelhood._typing import Array
 from kernelhood.alignment import cosine
-from kernelhood.estimators._docs import documented
-from kernelhood.estimators._inspection import Neighborhood, NeighborhoodInspection
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
-from kernelhood.solvers.fixed import solve_fixed
-from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.inspection import Neighborhood, NeighborhoodInspection
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
 from kernelhood.solvers.neighborhood import identity_projection
+from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.target_alignment import (
     centered_alignment_weights,
     certified_etas,
@@ -86,29 +85,26 @@ class _AlignedStep(NeighborhoodInspection):
         self,
         found: Solution,
         models: Sequence[Mapping[str, Any]],
-        Ks: Array,
+        kernels: TaskKernels,
         problem: TaskProblem,
-        G: Array,
-        d: Array,
     ) -> int:
         if self.centered:
             return 0
         etas = [float(params["eta"]) for params in models]
-        products = target_products(Ks, problem.terms.target, problem.sample_weight)
-        return certified_etas(found, G, products, etas, self.tol)
+        products = target_products(kernels.Ks, problem.loss.target, problem.sample_weight)
+        return certified_etas(found, kernels.gram, products, etas, self.tol)
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        y, counts = problem.terms.target, problem.sample_weight
+    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        Ks, G, d = kernels.Ks, kernels.gram, kernels.traces
+        y, counts = problem.loss.target, problem.sample_weight
         products, size = target_products(Ks, y, counts), float(counts @ y**2)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if self.centered:
             weights = centered_alignment_weights(Ks, G, y, counts)
-            starts = problem.starts
-            v = starts[-1].v if starts else None
-            found = solve_fixed(Ks, problem.terms, weights, v=v, **limits)
+            found = fit_svm(kernels, problem, weights, **limits)
         else:
-            eta, starts = float(self.eta), problem.starts
-            found = solve_aligned(Ks, problem.terms, G, products, eta, starts=starts, **limits)
+            (block,), starts = kernels.blocks(problem), problem.starts
+            found = solve_aligned(block, G, products, float(self.eta), starts=starts, **limits)
             found = found._replace(objective=found.objective + 0.5 * self.eta * size**2)
         theta = found.weights
         own = cosine(float(theta @ products), float(theta @ G @ theta), size**2)

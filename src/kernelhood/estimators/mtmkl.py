@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from kernelhood._typing import Array
-from kernelhood.estimators._base import MultiTaskKernelModel
-from kernelhood.estimators._docs import documented
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
-from kernelhood.kernels import KernelBank
-from kernelhood.parallel import map_in_threads
-from kernelhood.solvers.shared_simplices import SharedSimplices
-from kernelhood.solvers.weight_set import solve_over_set
+from kernelhood.operators import one_task
+from kernelhood.penalties import SharedSimplices
+from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.loop import solve, start_at
+from kernelhood.solvers.problem import Problem
+from kernelhood.solvers.solution import Solution
 
 
 class _SharedStep(MultiTaskKernelModel):
@@ -52,28 +55,55 @@ class _SharedStep(MultiTaskKernelModel):
     def _couples(cls, params: Mapping[str, Any]) -> bool:
         return True
 
-    def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
-        def evaluate(problem: TaskProblem) -> Array:
-            return self._kernel_stack(bank, problem.X, problem.sample_weight)
-
-        Ks = map_in_threads(evaluate, problems, self.n_jobs)
-        starts = [one for problem in problems for one in problem.starts]
-        together, solutions = solve_over_set(
-            Ks,
-            [problem.terms for problem in problems],
-            SharedSimplices(len(problems), len(Ks[0]), float(self.sharing_budget)),
-            starts=starts if len(starts) == len(problems) else None,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
-        self._shared_part = together[0]
-        return [TaskSolution(solution) for solution in solutions]
+    def _solve_tasks(
+        self, kernels: list[TaskKernels], problems: list[TaskProblem]
+    ) -> list[TaskSolution]:
+        n_tasks, n_kernels = len(problems), len(kernels[0].Ks)
+        shared = np.arange(n_kernels)
+        blocks = [
+            Block(one_task(own.Ks), problem.loss, (shared, shared + (1 + t) * n_kernels))
+            for t, (own, problem) in enumerate(zip(kernels, problems, strict=True))
+        ]
+        budgets = SharedSimplices(n_tasks, float(self.sharing_budget), np.ones(n_kernels))
+        together = Problem(blocks, budgets, self.n_jobs)
+        start = _joint_start(together, problems, float(self.sharing_budget))
+        found = solve(together, start=start, tol=self.tol, max_iter=self.max_iter)
+        by_task = found.weights.reshape(1 + n_tasks, n_kernels)
+        parts = zip(by_task[1:], together.by_block(found.v), found.intercepts, strict=True)
+        return [
+            TaskSolution(
+                found._replace(weights=by_task[0] + own, v=v, intercepts=np.array([intercept])),
+                together=found,
+            )
+            for own, v, intercept in parts
+        ]
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         super()._store(problems, solved)
-        self.shared_weights_ = self._shared_part
-        self.specific_weights_ = self.weights_ - self._shared_part
+        assert solved[0].together is not None
+        self.shared_weights_ = solved[0].together.weights[: self.weights_.shape[1]]
+        self.specific_weights_ = self.weights_ - self.shared_weights_
+
+
+def _joint_start(
+    together: Problem, problems: list[TaskProblem], sharing_budget: float
+) -> Solution | None:
+    """Return the tasks' solutions with another C as one, with their true values.
+
+    mu is the part that all tasks have in common, scaled to its budget.
+    """
+    starts = [one for problem in problems for one in problem.starts]
+    if len(starts) != len(problems):
+        return None
+    weights = np.array([one.weights for one in starts])
+    common = weights.min(axis=0)
+    if common.sum() <= 0.0:
+        common = weights.mean(axis=0)
+    mu = sharing_budget * common / common.sum()
+    specific = np.maximum(weights - mu, 0.0)
+    return start_at(
+        together, np.vstack([mu, specific]).ravel(), np.concatenate([s.v for s in starts])
+    )
 
 
 @documented

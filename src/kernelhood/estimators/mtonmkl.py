@@ -2,15 +2,197 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
-from kernelhood.estimators._docs import documented
-from kernelhood.estimators._neighborhood import NeighborhoodStep
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from kernelhood._typing import Array
+from kernelhood.estimators._jointly import JointStep
+from kernelhood.formulations import (
+    FORMULATIONS,
+    Formulation,
+    as_formulation,
+    check_domain,
+    in_domain,
+    why_outside,
+)
+from kernelhood.losses import Loss
+from kernelhood.penalties import Concave, Penalty
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.inspection import Neighborhood
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.concave_path import SingleKernels, solve_concave, solved_rewards
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
+from kernelhood.solvers.problem import Problem
+from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.warm_start import valued
+
+
+class _NeighborhoodStep(JointStep):
+    """The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form.
+
+    Parameters
+    ----------
+    eta : float
+        Weight of the distance between a task's kernel and its neighborhood-defining matrix. In
+        `corrected` it moves that matrix, never the predictions.
+    beta : float
+        Weight of the regulariser that the Rademacher bound suggests. In `normalized`, the larger,
+        the wider the kernels that are chosen; otherwise, the larger, the smaller their weights.
+    formulation : {"normalized", "corrected", "printed"}
+        Which problem the paper's iteration is read as; see the page "Reading the paper".
+        `normalized`, the default, fixes the trace of each task's kernel and rewards concentrated
+        spectra; its gap is that of the convex problem that its stationary point solves.
+        `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
+        `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``.
+
+    Attributes
+    ----------
+    neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
+        kappa, the coefficients of the neighborhood-defining matrices on the base kernels.
+
+    Notes
+    -----
+    For every task t the model solves problem (P),
+
+        min over theta_t >= 0 of  S_t(K_t) + a d_t'theta_t + (f/2) theta_t'G_t theta_t,
+
+    with K_t = sum_m theta_t^m K_t^m, S_t the value of the task's SVM, d_t the traces and G_t the
+    Frobenius products of the base kernels; a and f follow from the formulation.
+
+    With ``sharing="functions"`` all tasks are one such problem: K is the matrix
+    ``sum_m (mu^m + [s = t] lambda_t^m) k_m`` between the samples of all tasks, theta is
+    [mu; lambda_1; ...; lambda_T], and `specific_cost` multiplies the traces of the lambdas. Then
+    ``shared_weights_`` and ``specific_weights_`` are mu and lambda, which the problem determines;
+    otherwise they are the largest common part of the weights and the rest.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "eta": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "formulation": [StrOptions(set(FORMULATIONS)), Formulation],
+    }
+
+    _path_parameters: tuple[str, ...] = ("eta", "beta", "specific_cost")
+
+    eta: float
+    beta: float
+    formulation: str | Formulation
+
+    @property
+    def _reading(self) -> Formulation:
+        return as_formulation(self.formulation)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_domain(self.formulation, self.eta, self.beta)
+
+    @classmethod
+    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        reading = as_formulation(params["formulation"])
+        same = super()._canonical(params)
+        if not cls._couples(params):
+            same.update(specific_cost=1.0, intercept="task")
+        same.update(reading.canonical(params["C"], params["eta"], params["beta"]))
+        return same
+
+    @classmethod
+    def _has_many_solutions(cls, params: Mapping[str, Any]) -> bool:
+        return not as_formulation(params["formulation"]).convex
+
+    @classmethod
+    def _in_domain(cls, params: Mapping[str, Any]) -> Any:
+        return in_domain(params["formulation"], params["eta"], params["beta"])
+
+    @classmethod
+    def _why_outside(cls, params: Mapping[str, Any]) -> str:
+        return why_outside(params["formulation"], params["eta"], params["beta"])
+
+    @classmethod
+    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        # An infinite cost leaves out weights, which makes another path.
+        cost = params["specific_cost"]
+        order = as_formulation(params["formulation"]).path_order(params)
+        if cls._has_many_solutions(params):
+            return (np.isinf(cost), cost, *order)
+        return (np.isinf(cost), *order, cost)
+
+    def _certified_ahead(
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        kernels: TaskKernels,
+        problem: TaskProblem,
+    ) -> int:
+        """Look ahead along the rewards of a concave penalty, of which a grid holds very many."""
+        penalty = self._task_penalty(kernels, problem)
+        if not isinstance(penalty, Concave):
+            return 0
+        rewards = np.array([4.0 * params["beta"] for params in models])
+        corners = problem.kept.get(self._corner_key(penalty))
+        return solved_rewards(found, penalty, rewards, self.tol, corners)
+
+    def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
+        terms = self._reading.coefficients(self.eta, self.beta)
+        return self._reading.penalty(terms, gram, d, n_samples)
+
+    def _task_penalty(self, kernels: TaskKernels, problem: TaskProblem) -> Penalty:
+        counted = float(problem.sample_weight.sum())
+        return self._penalty(lambda: kernels.gram, kernels.traces, counted)
+
+    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        penalty, blocks = self._task_penalty(kernels, problem), kernels.blocks(problem)
+        start, carried = problem.start, None
+        if penalty.convex:
+            start = problem.start_for(penalty, self.tol)
+        else:
+            carried = problem.carried
+        found = self._minimise(blocks, penalty, problem, start, carried)
+        if problem.only_scored:
+            return TaskSolution(found)
+        G, d = kernels.gram, kernels.traces
+        kappa = self._closed_form(found.weights, identity_projection(G, d))
+        return TaskSolution(found, Neighborhood(kappa, G, d))
+
+    def _closed_form(self, weights: Array, gamma: Array) -> Array:
+        terms = self._reading.coefficients(self.eta, self.beta)
+        return neighborhood_weights(weights, gamma, terms.s, terms.r)
+
+    def _minimise(
+        self,
+        blocks: list[Block],
+        penalty: Penalty,
+        problem: TaskProblem,
+        start: Solution | None,
+        carried: Solution | None = None,
+    ) -> Solution:
+        """Solve problem (P)."""
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if not isinstance(penalty, Concave):
+            return solve(Problem(blocks, penalty), start=start, **limits)
+        key = self._corner_key(penalty)
+        if key not in problem.kept:
+            problem.kept[key] = SingleKernels(blocks, penalty.row, penalty.budget, penalty.G)
+        if start is None and problem.weights is not None:
+            start = valued(blocks, penalty.nearest(problem.weights))
+        return solve_concave(
+            blocks, penalty, start=start, carried=carried, corners=problem.kept[key], **limits
+        )
+
+    def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
+        """Return a key that differs where the kernels or the intercepts of the corners do."""
+        return "corners", self._relation.key, self.intercept, penalty.row.tobytes()
 
 
 @documented
-class MTONMKLClassifier(NeighborhoodStep, MultiTaskClassifier):
+class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
     A task may have more than two classes: then there is one SVM for each pair of them, and all
@@ -38,8 +220,9 @@ class MTONMKLClassifier(NeighborhoodStep, MultiTaskClassifier):
         C: float = 1.0,
         eta: float = 16.0,
         beta: float = 1e-3,
-        formulation: str = "normalized",
+        formulation: str | Formulation = "normalized",
         sharing: str = "weights",
+        relation: Any = None,
         specific_cost: float = 1.0,
         intercept: str = "task",
         unseen_task: str = "error",
@@ -66,6 +249,7 @@ class MTONMKLClassifier(NeighborhoodStep, MultiTaskClassifier):
         self.beta = beta
         self.formulation = formulation
         self.sharing = sharing
+        self.relation = relation
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
@@ -74,8 +258,13 @@ class MTONMKLClassifier(NeighborhoodStep, MultiTaskClassifier):
 
 
 @documented
-class MTONMKLRegressor(NeighborhoodStep, MultiTaskRegressor):
+class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
+
+    Parameters
+    ----------
+    loss : "epsilon_insensitive" or Loss
+        The loss, or one of your own.
 
     Examples
     --------
@@ -88,6 +277,8 @@ class MTONMKLRegressor(NeighborhoodStep, MultiTaskRegressor):
     ((50, 2), [0, 1])
     """
 
+    _parameter_constraints: dict[str, Any] = {"loss": [StrOptions({"epsilon_insensitive"}), Loss]}
+
     def __init__(
         self,
         *,
@@ -96,8 +287,10 @@ class MTONMKLRegressor(NeighborhoodStep, MultiTaskRegressor):
         eta: float = 16.0,
         beta: float = 1e-3,
         epsilon: float = 0.1,
-        formulation: str = "normalized",
+        loss: str | Loss = "epsilon_insensitive",
+        formulation: str | Formulation = "normalized",
         sharing: str = "weights",
+        relation: Any = None,
         specific_cost: float = 1.0,
         intercept: str = "task",
         unseen_task: str = "error",
@@ -119,10 +312,12 @@ class MTONMKLRegressor(NeighborhoodStep, MultiTaskRegressor):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.loss = loss
         self.eta = eta
         self.beta = beta
         self.formulation = formulation
         self.sharing = sharing
+        self.relation = relation
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task

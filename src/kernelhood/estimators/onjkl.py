@@ -7,11 +7,11 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from kernelhood._typing import Array
-from kernelhood.estimators._docs import documented
 from kernelhood.estimators._noise import NoiseStep
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels
 
 
 class _JointStep(NoiseStep):
@@ -44,8 +44,8 @@ class _JointStep(NoiseStep):
 
     rho: float
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        return self._solve_near(Ks, problem, G, d, float(self.rho))
+    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        return self._solve_near(kernels, problem, float(self.rho))
 
 
 @documented

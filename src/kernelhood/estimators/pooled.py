@@ -11,13 +11,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import column_or_1d
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.estimators._base import MultiTaskKernelModel
-from kernelhood.estimators._classes import class_codes, task_classes
-from kernelhood.estimators._docs import documented
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.kernels import Custom, KernelBank
-from kernelhood.solvers.fixed import solve_fixed
+from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.classes import class_codes, task_classes
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
 from kernelhood.tasks import TaskRows, known_tasks, split_by_label
 
 
@@ -67,10 +67,9 @@ class _PooledStep(MultiTaskKernelModel):
     def _kernel_names(self) -> list[str]:
         return ["average"]
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        start = None if problem.start is None else problem.start.v
+    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        return TaskSolution(solve_fixed(Ks, problem.terms, np.ones(1), v=start, **limits))
+        return TaskSolution(fit_svm(kernels, problem, np.ones(1), **limits))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -11,11 +11,12 @@ from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array
 from kernelhood.alignment import alignment
-from kernelhood.estimators._docs import documented
 from kernelhood.estimators._noise import NoiseStep
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
-from kernelhood.estimators._targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.kernels import Gaussian, KernelBank
+from kernelhood.pipeline.docs import documented
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.task_kernels import TaskKernels
 
 _ROUNDING = 1e-14
 
@@ -58,7 +59,7 @@ class _ProximityStep(NoiseStep):
         "spread_level": [Interval(Integral, 1, 3, closed="both")],
     }
 
-    _stack_parameters = ("kernels", "spread_level")
+    _kernel_parameters = ("kernels", "spread_level")
 
     rho: float
     spread_level: int
@@ -75,11 +76,11 @@ class _ProximityStep(NoiseStep):
             )
         return bank
 
-    def _solve_tasks(self, bank: KernelBank, problems: list[TaskProblem]) -> list[TaskSolution]:
+    def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         self._points = [(problem.X, problem.sample_weight) for problem in problems]
         if self.kernels is None:
             self.sigmas_ = np.array([self._sigma(*one) for one in self._points])
-        return super()._solve_tasks(bank, problems)
+        super()._store(problems, solved)
 
     def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
         return bank if self.kernels is not None else _gaussian(self._sigma(X, sample_weight))
@@ -93,8 +94,8 @@ class _ProximityStep(NoiseStep):
     def _kernel_names(self) -> list[str]:
         return ["gaussian"] if self.kernels is None else self._bank.names
 
-    def _solve_task(self, Ks: Array, problem: TaskProblem, G: Array, d: Array) -> TaskSolution:
-        return self._solve_near(Ks, problem, G, d, 2.0 * float(self.rho))
+    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        return self._solve_near(kernels, problem, 2.0 * float(self.rho))
 
     def _cosine(self, t: int, s: int) -> float:
         X, sample_weight = self._points[t]

@@ -12,16 +12,15 @@ from kernelhood.experiments.figures import (
     plot_figure_1,
     plot_learned_weights,
 )
-from kernelhood.experiments.findings import findings
 from kernelhood.experiments.job import COLUMNS, COMPARED
 from kernelhood.experiments.methods import offered_methods
-from kernelhood.experiments.protocol import split_rows
-from kernelhood.experiments.published import published_results
+from kernelhood.experiments.protocol import published_results, split_rows
 from kernelhood.experiments.report import write_report
 from kernelhood.experiments.run import read_results, run
 from kernelhood.experiments.statistics import (
     average_ranks,
     critical_difference,
+    findings,
     friedman,
     holm,
     holm_adjust,

@@ -1,21 +1,28 @@
-"""What ``kernelhood bench`` does: run or read, then write the report and say so."""
+"""What ``kernelhood bench`` does: run or read, show how far it is, write the report and say so."""
 
 from __future__ import annotations
 
+import sys
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kernelhood.datasets._extras import import_extra
 from kernelhood.datasets._report import Report
-from kernelhood.experiments.display import make_display
-from kernelhood.experiments.findings import failures
+from kernelhood.experiments.job import Job, Row
+from kernelhood.experiments.methods import label
+from kernelhood.experiments.protocol import METRICS
 from kernelhood.experiments.report import as_text, write_report
 from kernelhood.experiments.run import as_frame, fill, plan, read_results
 from kernelhood.experiments.store import Store
+from kernelhood.experiments.table import failures, title
 
 STORE = "runs.sqlite"
+
+_LAST = 5
 
 
 def report_bench(
@@ -83,3 +90,116 @@ def _report(
     written = write_report(results, out, command=command)
     names = [f"wrote {path}" for path in [*written, *files]]
     return Report("\n".join(["", text, "", *names]), good=not len(failures(results)))
+
+
+class Display(ABC):
+    """Something that is told every row."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the screen as it is."""
+        return
+
+    @abstractmethod
+    def show(self, row: Row, old: bool) -> None:
+        """Tell of a row, and whether it was there before."""
+
+
+class Silent(Display):
+    """Show nothing."""
+
+    def show(self, row: Row, old: bool) -> None:
+        """Show nothing."""
+
+
+class Lines(Display):
+    """One line a row.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        All that will be told of.
+    """
+
+    def __init__(self, jobs: list[Job]) -> None:
+        self._total = len(jobs)
+        self._count = 0
+
+    def show(self, row: Row, old: bool) -> None:
+        """Print a line."""
+        self._count += 1
+        print(f"[{self._count}/{self._total}] {describe(row, old)}", flush=True)
+
+
+class Bars(Display):
+    """A bar for every data set with the time left, and the last results.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        All that will be told of.
+    console : rich console, optional
+        Where to draw.
+    """
+
+    def __init__(self, jobs: list[Job], console: Any = None) -> None:
+        progress, live = import_extra("rich.progress", "bench"), import_extra("rich.live", "bench")
+        self._progress = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+        )
+        counts = Counter(job.dataset for job in jobs)
+        self._bars = {
+            name: self._progress.add_task(title(name), total=count)
+            for name, count in counts.items()
+        }
+        self._last: list[str] = []
+        self._live = live.Live(self._progress, console=console, refresh_per_second=4)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the last state on the screen."""
+        self._live.stop()
+
+    def show(self, row: Row, old: bool) -> None:
+        """Advance the bar of the row's data set."""
+        console, text = import_extra("rich.console", "bench"), import_extra("rich.text", "bench")
+        self._progress.advance(self._bars[row["dataset"]])
+        self._last = [*self._last, describe(row, old)][-_LAST:]
+        lines = [
+            text.Text(line, style="dim", overflow="ellipsis", no_wrap=True) for line in self._last
+        ]
+        self._live.update(console.Group(self._progress, *lines))
+
+
+def make_display(jobs: list[Job], *, quiet: bool) -> Display:
+    """Return what suits the place where the output goes.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        All that will be told of.
+    quiet : bool
+        Whether to show nothing.
+    """
+    if quiet:
+        return Silent()
+    return Bars(jobs) if sys.stdout.isatty() else Lines(jobs)
+
+
+def describe(row: Row, old: bool) -> str:
+    """Return a row in a few words."""
+    name = f"{title(row['dataset'])} {label(row['method'])} run {row['run']}"
+    if row["error"] is not None:
+        return f"{name}: failed, {row['error']}"
+    metric = METRICS[row["metric"]]
+    score = f"{100.0 * row['score']:.2f} %" if metric.percent else f"{row['score']:.4g}"
+    when = "already there" if old else f"{row['seconds']:.1f} s"
+    return f"{name}: {metric.name} {score} ({when})"

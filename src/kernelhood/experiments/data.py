@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from kernelhood import datasets
 from kernelhood._typing import AnyArray
-from kernelhood.experiments.metrics import CLASSIFICATION, REGRESSION
+from kernelhood.experiments.protocol import CLASSIFICATION, REGRESSION
 
 
 @dataclass(frozen=True)

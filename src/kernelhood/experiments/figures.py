@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.datasets._extras import import_extra
-from kernelhood.experiments.blocks import score_blocks
 from kernelhood.experiments.methods import ALIGNED, label
 from kernelhood.experiments.statistics import average_ranks, critical_difference
+from kernelhood.experiments.table import score_blocks
 
 _COLOURS = ("#1b5e8c", "#c1272d", "#2e8b57", "#b8860b", "#6a4c93", "#444444", "#d2691e", "#008b8b")
 _STYLES = ("-", "--", ":")
@@ -206,6 +207,26 @@ def _worst_gap(traces: list[list[float]], seconds: float) -> tuple[Array, Array]
     solved = np.minimum(rounds[:, None], lengths).sum(axis=1)
     padded = [[trace[min(k, len(trace)) - 1] for trace in traces] for k in rounds]
     return seconds * solved / lengths.sum(), np.max(padded, axis=1)
+
+
+def picture(figure: Any, kind: str) -> bytes:
+    """Return a figure as a file of a kind, the same bytes for the same figure.
+
+    Parameters
+    ----------
+    figure : matplotlib figure
+        The figure.
+    kind : {"png", "svg"}
+        Format.
+    """
+    matplotlib = import_extra("matplotlib", "bench")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # the layout is found; it need not be sought for every format
+    content = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {}
+    with matplotlib.rc_context({"svg.hashsalt": "kernelhood"}):
+        figure.savefig(content, format=kind, dpi=130, bbox_inches="tight", metadata=metadata)
+    return content.getvalue()
 
 
 def _of(results: Any, dataset: str, column: str) -> Any:

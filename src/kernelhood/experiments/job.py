@@ -1,4 +1,4 @@
-"""One cell of one run: choose the parameters, fit, test once, and write it all into a row."""
+"""One row of the comparison: choose the parameters of one method on one split, fit, test once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,20 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kernelhood.experiments.data import Samples, fingerprint, kind_of, load
-from kernelhood.experiments.methods import ALIGNED, make_estimator, make_grid, variant_settings
-from kernelhood.experiments.metrics import CLASSIFICATION, METRICS, task_scores
-from kernelhood.experiments.protocol import run_seed, split_rows
-from kernelhood.experiments.search import search
+from kernelhood.experiments.methods import (
+    ALIGNED,
+    make_estimator,
+    make_grid,
+    search,
+    variant_settings,
+)
+from kernelhood.experiments.protocol import (
+    CLASSIFICATION,
+    METRICS,
+    run_seed,
+    split_rows,
+    task_scores,
+)
 
 Row = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""The methods that can be compared, and the hyper-parameters to choose from."""
+"""The methods that can be compared, their hyper-parameters, and the search for the best ones."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelhood._typing import AnyArray, Indices
 from kernelhood.estimators import BASELINES, METHODS
-from kernelhood.experiments.metrics import CLASSIFICATION
+from kernelhood.experiments.protocol import CLASSIFICATION, Metric
 from kernelhood.formulations import FORMULATIONS
-from kernelhood.model_selection import paper_grid
+from kernelhood.model_selection import KernelSearchCV, paper_grid
 
 GRIDS = ("quick", "paper", "wide")
 
@@ -32,8 +33,8 @@ LABELS = {
 
 #: What the parts of a method's name after "mt-onmkl" stand for.
 _VARIANTS: dict[str, dict[str, Any]] = {
-    "": {"formulation": FORMULATIONS[0]},
-    **{name: {"formulation": name} for name in FORMULATIONS[1:]},
+    "": {"formulation": next(iter(FORMULATIONS))},
+    **{name: {"formulation": name} for name in list(FORMULATIONS)[1:]},
     "functions": {"sharing": "functions"},
 }
 
@@ -166,6 +167,37 @@ def _points(method: str, grid: str) -> dict[str, list[Any]]:
 def variant_settings(method: str) -> dict[str, Any]:
     """Return the parameters that a method's name stands for, beside the estimator's defaults."""
     return dict(_split(method)[1])
+
+
+def search(
+    estimator: Any,
+    grid: Grid,
+    data: tuple[Any, AnyArray, AnyArray],
+    split: tuple[Indices, Indices],
+    metric: Metric,
+) -> tuple[dict[str, Any], float]:
+    """Return the parameters that do best on the validation part, and their score there.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted.
+    grid : dict or list of dict
+        Values of each parameter.
+    data : tuple
+        X, y and task of all rows.
+    split : tuple of ndarray of int
+        Rows that train and rows that validate; no others are looked at.
+    metric : Metric
+        The score; its mean over tasks decides.
+    """
+    X, y, task = data
+    rows, n_train = np.concatenate(split), len(split[0])
+    places = np.arange(len(rows))
+    cv = [(places[:n_train], places[n_train:])]
+    found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False)
+    found.fit(X[rows], y[rows], task=task[rows])
+    return dict(found.best_params_), metric.from_scorer(float(found.best_score_))
 
 
 def label(method: str) -> str:

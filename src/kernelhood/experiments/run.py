@@ -1,4 +1,4 @@
-"""The comparison: every method on every data set, as often as asked, into a frame."""
+"""All rows of the comparison: planned, done in processes or on Dask, and put into a frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernelhood.datasets._extras import import_extra
 from kernelhood.experiments.data import check_datasets, kind_of
 from kernelhood.experiments.job import COLUMNS, Job, Row, do_job, empty_row
 from kernelhood.experiments.methods import check_methods, make_grid
-from kernelhood.experiments.metrics import choose_metrics
+from kernelhood.experiments.protocol import choose_metrics
 from kernelhood.experiments.store import Store
 from kernelhood.parallel import WorkerDied, run_as_completed
 

@@ -1,4 +1,4 @@
-"""Comparing many methods over many data sets (Demsar, JMLR 7, 2006).
+"""Comparing many methods over many data sets (Demsar, JMLR 7, 2006), in numbers and in words.
 
 Functions take a frame with the columns dataset, method and score, such as `run` returns; rows of
 the same data set and method are averaged first. A column metric says whether larger is better.
@@ -15,7 +15,8 @@ from scipy import stats
 
 from kernelhood._typing import Array
 from kernelhood.datasets._extras import import_extra
-from kernelhood.experiments.blocks import Blocks, score_blocks
+from kernelhood.experiments.methods import label
+from kernelhood.experiments.table import Blocks, score_blocks
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,57 @@ def critical_difference(n_methods: int, n_blocks: int, *, alpha: float = 0.05) -
     """
     quantile = float(stats.studentized_range.ppf(1.0 - alpha, n_methods, np.inf)) / np.sqrt(2.0)
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_blocks)))
+
+
+def choose_blocks(results: Any) -> str | None:
+    """Return what to rank methods on: data sets, single tasks where there is one, None if nothing.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method and score.
+    """
+    found = score_blocks(results)
+    if len(found.methods) < 2:
+        return None
+    if len(found.names) >= 2:
+        return "datasets"
+    if "task_scores" in results.columns and len(score_blocks(results, "tasks").names) >= 2:
+        return "tasks"
+    return None
+
+
+def findings(results: Any) -> list[str]:
+    """Return sentences: Friedman, Iman and Davenport, and Holm's comparisons with the best.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method and score.
+    """
+    blocks = choose_blocks(results)
+    if blocks is None:
+        return ["Statistics need two methods on two data sets, or on one with several tasks."]
+    found = score_blocks(results, blocks)
+    chi2, f = friedman(results, blocks=blocks), iman_davenport(results, blocks=blocks)
+    against = holm(results, blocks=blocks)
+    what = "data sets" if blocks == "datasets" else "tasks"
+    sentences = [
+        f"{len(found.methods)} methods on {len(found.names)} {what}: Friedman's chi2 = "
+        f"{chi2.statistic:.3f} (df {chi2.df[0]}, p = {chi2.p_value:.3f}), Iman and Davenport's "
+        f"F = {f.statistic:.3f} (df {f.df[0]} and {f.df[1]}, p = {f.p_value:.3f}).",
+        f"Best average rank: {label(against.attrs['control'])}. Holm's p of the others against "
+        "it: " + ", ".join(f"{label(name)} {p:.4f}" for name, p in against["holm"].items()) + ".",
+    ]
+    if blocks == "tasks":
+        sentences.append(
+            "Ranks here are over the tasks of one data set, which are not independent: take the "
+            "p-values as a description only."
+        )
+    left_out = sorted(set(results["dataset"]) - set(score_blocks(results).names))
+    if left_out:
+        sentences.append(f"Left out, because a method has no score there: {', '.join(left_out)}.")
+    return sentences
 
 
 def _comparable(results: Any, blocks: str) -> Blocks:

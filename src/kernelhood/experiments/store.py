@@ -1,9 +1,11 @@
-"""Where rows survive a kill: one SQLite file, each row written in one transaction."""
+"""What survives a kill: rows in one SQLite file, and other files, each whole or not there."""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -137,3 +139,34 @@ class Store:
                 f"cannot use the store {self.path}: {error}. Is the folder writable, the disk not "
                 "full, and the file a store of kernelhood?"
             ) from error
+
+
+def write_file(path: Path, content: str | bytes) -> Path:
+    """Write a file beside its place, then move it there; return its path.
+
+    Parameters
+    ----------
+    path : Path
+        The place; its folder is made where it is missing.
+    content : str or bytes
+        Text is written as UTF-8.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        # mkstemp lets only the owner read; a report is for anyone that the folder lets in.
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

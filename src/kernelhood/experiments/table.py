@@ -1,19 +1,108 @@
-"""The table of the comparison, as a frame, as text, in Markdown and in LaTeX."""
+"""Rows of results, averaged: a matrix to test on, and the table for people.
+
+Functions take a frame with the columns dataset, method and score, such as `run` returns; a column
+metric says whether larger is better.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kernelhood._typing import Array
 from kernelhood.datasets._extras import import_extra
-from kernelhood.experiments.blocks import check_results, is_error
 from kernelhood.experiments.methods import label
-from kernelhood.experiments.metrics import METRICS
-from kernelhood.experiments.published import published_score
+from kernelhood.experiments.protocol import METRICS, published_score
+
+NEEDED = ("dataset", "method", "score")
 
 TITLES = {"sarcos": "SARCOS"}
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Mean scores, larger is better.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The blocks: data sets, or tasks of data sets.
+    methods : tuple of str
+        The methods, in the order in which they occur.
+    scores : ndarray of shape (n_blocks, n_methods)
+        Means over runs; errors with the opposite sign.
+    """
+
+    names: tuple[str, ...]
+    methods: tuple[str, ...]
+    scores: Array
+
+
+def check_results(results: Any) -> Any:
+    """Return the rows that have a score, or raise where the frame is not one of results."""
+    missing = [name for name in NEEDED if name not in getattr(results, "columns", ())]
+    if missing:
+        raise ValueError(
+            f"results lack {', '.join(missing)}; give a data frame with one row for every data "
+            f"set, method and run, and at least the columns {', '.join(NEEDED)}."
+        )
+    if "metric" in results.columns:
+        unknown = sorted(set(results["metric"].dropna()) - set(METRICS))
+        if unknown:
+            raise ValueError(f"metric {unknown[0]!r} is unknown; give {', '.join(METRICS)}.")
+        if (results.groupby("dataset")["metric"].nunique() > 1).any():
+            raise ValueError("results hold two metrics for one data set; keep one.")
+    return results[results["score"].notna()]
+
+
+def is_error(results: Any, dataset: str) -> bool:
+    """Return whether smaller scores are better on a data set; larger are where nothing is said."""
+    if "metric" not in results.columns:
+        return False
+    names = results.loc[results["dataset"] == dataset, "metric"].dropna()
+    return bool(len(names)) and not METRICS[names.iloc[0]].greater_is_better
+
+
+def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
+    """Return the mean scores of all methods on the blocks that all of them have.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method and score; and task_scores where blocks are tasks.
+    blocks : {"datasets", "tasks"}
+        Whether a line of the matrix is a data set or a single task of one.
+    """
+    if blocks not in ("datasets", "tasks"):
+        raise ValueError(f"blocks={blocks!r} is unknown; give 'datasets' or 'tasks'.")
+    found = check_results(results)
+    methods = tuple(dict.fromkeys(found["method"]))
+    rows = found[["dataset", "method", "score"]].assign(block=found["dataset"])
+    if blocks == "tasks":
+        rows = _task_rows(found)
+    means = rows.groupby(["block", "method"], sort=False)["score"].mean().unstack("method")
+    means = means.reindex(columns=list(methods)).dropna()
+    origin = dict(zip(rows["block"], rows["dataset"], strict=True))
+    signs = np.array([-1.0 if is_error(found, origin[name]) else 1.0 for name in means.index])
+    scores = np.asarray(means, dtype=np.float64).reshape(len(means), len(methods))
+    return Blocks(tuple(means.index), methods, scores * signs[:, None])
+
+
+def _task_rows(found: Any) -> Any:
+    """Return one row for every task of every row."""
+    if "task_scores" not in found.columns:
+        raise ValueError("blocks='tasks' needs the column task_scores.")
+    pd = import_extra("pandas", "bench")
+    rows = [
+        (row.dataset, row.method, score, f"{row.dataset}: {task}")
+        for row in found.itertuples()
+        for task, score in json.loads(row.task_scores).items()
+    ]
+    return pd.DataFrame(rows, columns=["dataset", "method", "score", "block"])
 
 
 def table(results: Any) -> Any:
@@ -158,3 +247,29 @@ def _escape(text: str) -> str:
     for letter in "&%_#$":
         text = text.replace(letter, "\\" + letter)
     return text
+
+
+def notes(results: Any) -> list[str]:
+    """Return what a reader of the table must know: units, failures."""
+    lines = []
+    names = set(results["dataset"])
+    if "landmine" in names:
+        lines.append("Landmine: all mines and as many other objects of each field.")
+    if "load" in names:
+        lines.append(
+            "Load: errors on the standardised load; the unit of the paper's figures is unknown, so "
+            "the two cannot be compared."
+        )
+    for (dataset, error), rows in failures(results).groupby(["dataset", "error"], sort=False):
+        methods = ", ".join(dict.fromkeys(rows["method"]))
+        runs = ", ".join(map(str, dict.fromkeys(rows["run"])))
+        many = "runs" if rows["run"].nunique() > 1 else "run"
+        lines.append(f"Failed: {dataset}, {methods}, {many} {runs}: {error}")
+    return lines
+
+
+def failures(results: Any) -> Any:
+    """Return the rows of runs that failed; none where the frame does not tell."""
+    if not {"error", "run"} <= set(results.columns):
+        return results.iloc[:0].assign(error=None, run=0)
+    return results[results["error"].notna()]

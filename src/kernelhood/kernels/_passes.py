@@ -21,15 +21,15 @@ _TAYLOR = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
 def scaled_power(
     products: Products, offset: float, degree: int, left: Array, right: Array, out: Array
 ) -> None:
-    """Write ``left_i right_j (x_i'z_j + offset)^degree`` into out."""
+    """Write ``(left_i right_j (x_i'z_j + offset))^degree`` into out."""
     for i in range(out.shape[0]):
         row, source = out[i], products.inner[i]
         for j in range(out.shape[1]):
-            base = source[j] + offset
+            base = left[i] * right[j] * (source[j] + offset)
             power = base
             for _ in range(degree - 1):
                 power *= base
-            row[j] = left[i] * right[j] * power
+            row[j] = power
 
 
 @compiled

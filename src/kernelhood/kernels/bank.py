@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelhood._typing import Array, Indices
-from kernelhood.kernels._products import inner_products
+from kernelhood.kernels._products import Pair, Side
 from kernelhood.kernels.base import (
     Columns,
     Gaussian,
@@ -137,23 +137,27 @@ class KernelBank(Sequence[Kernel]):
         for place, kernel in others:
             out[place] = kernel(X) if X is Z else kernel(X, Z)
         for columns, members in groups.items():
-            left = restrict(X, columns)
-            products = inner_products(left, left if X is Z else restrict(Z, columns))
+            side = Side(restrict(Z, columns))
+            pair = Pair(side.points if X is Z else restrict(X, columns), side)
             for one in passes_of(members):
-                one.write(products, out)
+                one.write(pair, out)
 
     def _sum(self, which: Indices, X: Points, Z: Points, sums: Sums) -> Array:
         """Add the rows of the chosen kernels to sums, block by block, and return these."""
         others, groups = self._groups(which)
+        shared = [
+            (columns, Side(restrict(Z, columns)), tuple(passes_of(members)))
+            for columns, members in groups.items()
+        ]
         step = max(1, _BLOCK // max(1, Z.shape[0]))
         for start in range(0, X.shape[0], step):
             part, rows = sums.rows(start, start + step), X[start : start + step]
             for place, kernel in others:
                 part.add(place, np.ascontiguousarray(kernel(rows, Z), dtype=np.float64))
-            for columns, members in groups.items():
-                products = inner_products(restrict(rows, columns), restrict(Z, columns))
-                for one in passes_of(members):
-                    one.add(products, part)
+            for columns, side, passes in shared:
+                pair = Pair(restrict(rows, columns), side)
+                for one in passes:
+                    one.add(pair, part)
         return sums.out
 
     def _groups(

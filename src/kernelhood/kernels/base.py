@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +20,8 @@ from kernelhood.kernels import _products
 
 Points = Any
 Columns = tuple[int | str, ...] | None
+
+_SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,16 @@ class Kernel(ABC):
 
 
 class ProductKernel(Kernel):
-    """A kernel that depends on its points only through their inner products."""
+    """A kernel that depends on its points only through their inner products.
+
+    Attributes
+    ----------
+    of_distances : bool
+        Whether it depends on their distances only. Its points are then moved close to 0 where this
+        saves digits, and its products are those of the moved points.
+    """
+
+    of_distances: ClassVar[bool] = False
 
     @abstractmethod
     def from_products(self, products: _products.Products) -> Array:
@@ -72,9 +83,22 @@ class ProductKernel(Kernel):
     def from_square_norms(self, squares: Array) -> Array:
         """Return k(x, x) from |x|^2."""
 
+    def scales(self, squares: Array) -> Array:
+        """Return from |x|^2 what `normalized_from_products` divides by the square roots of."""
+        return self.from_square_norms(squares)
+
+    def normalized_from_products(self, products: _products.Products) -> Array:
+        """Return k(x, z) / sqrt(k(x, x) k(z, z)) from the inner products of the points."""
+        left, right = (inverse_norms(self.scales(one)) for one in (products.left, products.right))
+        return np.multiply.outer(left, right) * self.from_products(products)
+
     def evaluate(self, X: Points, Z: Points) -> Array:
         """Return k(X, Z)."""
-        return self.from_products(_products.inner_products(X, Z))
+        return self.from_products(self.products(X, Z))
+
+    def products(self, X: Points, Z: Points) -> _products.Products:
+        """Return the products of the points that this kernel needs."""
+        return _products.Pair(X, _products.Side(Z)).products(self.of_distances)
 
     def diagonal(self, X: Points) -> Array:
         """Return k(x, x) for every row of X."""
@@ -98,6 +122,10 @@ class Linear(ProductKernel):
     def from_square_norms(self, squares: Array) -> Array:
         """Return |x|^2."""
         return squares
+
+    def normalized_from_products(self, products: _products.Products) -> Array:
+        """Return the cosines of the angles between the points."""
+        return super().normalized_from_products(products.finite())
 
 
 @dataclass(frozen=True)
@@ -124,11 +152,27 @@ class Polynomial(ProductKernel):
 
     def from_products(self, products: _products.Products) -> Array:
         """Return the polynomial of the inner products."""
-        return np.asarray((products.inner + self.offset) ** int(self.degree))
+        with _products.quiet():
+            return np.asarray((products.inner + self.offset) ** int(self.degree))
 
     def from_square_norms(self, squares: Array) -> Array:
         """Return (|x|^2 + offset)^degree."""
-        return np.asarray((squares + self.offset) ** int(self.degree))
+        with _products.quiet():
+            return np.asarray((squares + self.offset) ** int(self.degree))
+
+    def scales(self, squares: Array) -> Array:
+        """Return |x|^2 + offset, without the power, which may be too large for a number."""
+        if type(self) is not Polynomial:  # One that inherits from it may be another function.
+            return super().scales(squares)
+        return np.asarray(squares + self.offset)
+
+    def normalized_from_products(self, products: _products.Products) -> Array:
+        """Return the power of what is normalised before."""
+        if type(self) is not Polynomial:
+            return super().normalized_from_products(products)
+        left, right = (inverse_norms(self.scales(one)) for one in (products.left, products.right))
+        base = np.multiply.outer(left, right) * (products.finite().inner + self.offset)
+        return np.asarray(base ** int(self.degree))
 
 
 @dataclass(frozen=True)
@@ -141,6 +185,8 @@ class Gaussian(ProductKernel):
         Positive, in the units of the features.
     """
 
+    of_distances: ClassVar[bool] = True
+
     spread: float
 
     def __post_init__(self) -> None:
@@ -150,7 +196,10 @@ class Gaussian(ProductKernel):
 
     def from_products(self, products: _products.Products) -> Array:
         """Return the Gaussian of the distances."""
-        return np.exp(products.square_distances() / (-2.0 * self.spread**2))
+        values = products.square_distances()
+        with _products.quiet():
+            values /= -2.0 * self.spread**2
+        return np.exp(values, out=values)
 
     def from_square_norms(self, squares: Array) -> Array:
         """Return ones."""
@@ -273,7 +322,8 @@ class Custom(Kernel):
 class Normalized(Kernel):
     """A kernel divided by the norms it induces, k(x, z) / sqrt(k(x, x) k(z, z)).
 
-    A point whose norm is 0 has the value 0 with every point.
+    A point whose norm is 0, or whose square norm is too large for a number, has the value 0 with
+    every point.
 
     Parameters
     ----------
@@ -292,18 +342,29 @@ class Normalized(Kernel):
 
     def evaluate(self, X: Points, Z: Points) -> Array:
         """Return the normalised matrix."""
+        if isinstance(self.kernel, ProductKernel):
+            return self.kernel.normalized_from_products(self.kernel.products(X, Z))
         left, right = inverse_norms(self.kernel.diagonal(X)), inverse_norms(self.kernel.diagonal(Z))
-        return np.asarray(self.kernel(X, Z) * left[:, None] * right)
+        return np.asarray(np.multiply.outer(left, right) * self.kernel(X, Z))
 
     def diagonal(self, X: Points) -> Array:
         """Return 1, or 0 where the norm is 0."""
-        return np.where(self.kernel.diagonal(restrict(X, self.columns)) > 0.0, 1.0, 0.0)
+        X = restrict(X, self.columns)
+        if isinstance(self.kernel, ProductKernel):
+            scales = self.kernel.scales(_products.square_norms(X))
+        else:
+            scales = self.kernel.diagonal(X)
+        return np.where(inverse_norms(scales) > 0.0, 1.0, 0.0)
 
 
 def inverse_norms(diagonal: Array) -> Array:
-    """Return 1 / sqrt(diagonal), with 0 for entries that are not positive."""
-    safe = np.where(diagonal > 0.0, diagonal, 1.0)
-    return np.where(diagonal > 0.0, 1.0 / np.sqrt(safe), 0.0)
+    """Return 1 / sqrt(diagonal), with 0 for entries that are not positive.
+
+    So small ones that they have lost digits count as 0: products of two results would overflow.
+    """
+    positive = diagonal >= _SMALLEST
+    safe = np.where(positive, diagonal, 1.0)
+    return np.where(positive, 1.0 / np.sqrt(safe), 0.0)
 
 
 def as_kernel(kernel: Any) -> Kernel:
@@ -322,8 +383,7 @@ def as_kernel(kernel: Any) -> Kernel:
 
 def restrict(X: Points, columns: Columns) -> Points:
     """Return the named columns of X."""
-    if not sparse.issparse(X):
-        X = np.asarray(X, dtype=np.float64)
+    X = X.astype(np.float64, copy=False) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if columns is None:
         return X
     if any(isinstance(column, str) for column in columns):

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._passes import add_ladder, add_rows, gaussian_ladder, scaled_power
-from kernelhood.kernels._products import Products
+from kernelhood.kernels._products import Pair, quiet
 from kernelhood.kernels.base import (
     Gaussian,
     Kernel,
@@ -54,10 +54,10 @@ class Sums:
 class Pass(Protocol):
     """Kernels that are evaluated in one pass over the inner products."""
 
-    def write(self, products: Products, out: Array) -> None:
+    def write(self, pair: Pair, out: Array) -> None:
         """Write the matrices into slices of out."""
 
-    def add(self, products: Products, sums: Sums) -> None:
+    def add(self, pair: Pair, sums: Sums) -> None:
         """Add the rows to sums."""
 
 
@@ -68,25 +68,29 @@ class Single:
     kernel: Kernel
     place: int
 
-    def write(self, products: Products, out: Array) -> None:
+    def write(self, pair: Pair, out: Array) -> None:
         """Write the matrix into a slice of out."""
         core: Any = core_of(self.kernel)
-        left, right = np.ones(len(products.left)), np.ones(len(products.right))
-        if isinstance(self.kernel, Normalized):
-            left = inverse_norms(core.from_square_norms(products.left))
-            right = inverse_norms(core.from_square_norms(products.right))
-        if type(core) is Linear:
-            scaled_power(products, 0.0, 1, left, right, out[self.place])
-        elif type(core) is Polynomial:
-            offset, degree = float(core.offset), int(core.degree)
-            scaled_power(products, offset, degree, left, right, out[self.place])
+        normalized = isinstance(self.kernel, Normalized)
+        products = pair.products(core.of_distances)
+        if type(core) not in (Linear, Polynomial):
+            evaluate = core.normalized_from_products if normalized else core.from_products
+            out[self.place] = evaluate(products)
+            return
+        if normalized:
+            left = inverse_norms(core.scales(products.left))
+            right = left if products.same else inverse_norms(core.scales(products.right))
+            products = products.finite()
         else:
-            out[self.place] = core.from_products(products) * left[:, None] * right
+            left, right = np.ones(len(products.left)), np.ones(len(products.right))
+        offset, degree = (0.0, 1) if type(core) is Linear else (core.offset, core.degree)
+        with quiet():
+            scaled_power(products, float(offset), int(degree), left, right, out[self.place])
 
-    def add(self, products: Products, sums: Sums) -> None:
+    def add(self, pair: Pair, sums: Sums) -> None:
         """Add the rows to sums."""
-        K = np.empty((1, *products.inner.shape))
-        Single(self.kernel, 0).write(products, K)
+        K = np.empty((1, pair.points.shape[0], pair.side.points.shape[0]))
+        Single(self.kernel, 0).write(pair, K)
         sums.add(self.place, K[0])
 
 
@@ -108,14 +112,16 @@ class Ladder:
     squarings: Indices
     places: Indices
 
-    def write(self, products: Products, out: Array) -> None:
+    def write(self, pair: Pair, out: Array) -> None:
         """Write the matrices into slices of out."""
-        gaussian_ladder(products, self.spread, self.squarings, self.places, out)
+        with quiet():
+            gaussian_ladder(pair.distant, self.spread, self.squarings, self.places, out)
 
-    def add(self, products: Products, sums: Sums) -> None:
+    def add(self, pair: Pair, sums: Sums) -> None:
         """Add the rows to sums."""
         scale, target = sums.scale[self.places], sums.target[self.places]
-        add_ladder(products, self.spread, self.squarings, scale, target, sums.out)
+        with quiet():
+            add_ladder(pair.distant, self.spread, self.squarings, scale, target, sums.out)
 
 
 def passes_of(members: list[tuple[int, Kernel]]) -> Iterator[Pass]:

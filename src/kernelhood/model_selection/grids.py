@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from kernelhood._typing import Indices
-from kernelhood.estimators._base import TECHNICAL, MultiTaskKernelModel
 from kernelhood.model_selection.columns import (
     Column,
     by_setting,
@@ -20,6 +19,8 @@ from kernelhood.model_selection.columns import (
     labels,
     varied,
 )
+from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.searching import TECHNICAL
 
 T = TypeVar("T")
 
@@ -221,7 +222,7 @@ def _settings(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:
 
 def _kernel_settings(params: Mapping[str, Any], estimator: Any) -> tuple[float, ...]:
     """Return the numbers that shape kernels, so that each stack is evaluated once on a path."""
-    names = estimator._stack_parameters
+    names = estimator._kernel_parameters
     return tuple(params[name] for name in names if _is_number(params[name]))
 
 

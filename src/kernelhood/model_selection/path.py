@@ -12,12 +12,14 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelhood._typing import Array
-from kernelhood.estimators._base import MultiTaskKernelModel
-from kernelhood.estimators._problem import TaskProblem, TaskSolution
 from kernelhood.model_selection.columns import hashable, varied
 from kernelhood.model_selection.scoring import TaskScorer
-from kernelhood.model_selection.stacks import JointStacks, SplitTask, TaskStacks, make_stacks
-from kernelhood.solvers.mkl_loop import Solution
+from kernelhood.model_selection.split_kernels import SplitKernels, SplitTask
+from kernelhood.operators import one_task
+from kernelhood.parallel import few_blas_threads
+from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import carried_start
 
 
@@ -35,12 +37,16 @@ class PathResult:
         Largest relative duality gap.
     seconds : ndarray of shape (n_models,)
         Time to solve and score.
+    starts : list of (list of ndarray, or None)
+        The weights that every task's problem was solved with, for models whose solution depends on
+        where it starts.
     """
 
     scores: Array
     weights: Array | None
     gaps: Array
     seconds: Array
+    starts: list[list[Array] | None]
 
 
 @dataclass(frozen=True)
@@ -88,9 +94,16 @@ def path_scores(
     scorer : TaskScorer
         Scores the decision values of one task.
     """
-    walk, models = _Walk(clone(estimator), tasks, scorer), path.models
-    scores, gaps = np.empty((len(models), len(tasks))), np.empty(len(models))
+    with few_blas_threads(max(len(task.train.rows) for task in tasks)):
+        return _walked(_Walk(clone(estimator), tasks, scorer), path, len(tasks))
+
+
+def _walked(walk: _Walk, path: Path, n_tasks: int) -> PathResult:
+    """Solve and score one model after the other."""
+    models = path.models
+    scores, gaps = np.empty((len(models), n_tasks)), np.empty(len(models))
     seconds, weights = np.empty(len(models)), []
+    starts: list[list[Array] | None] = []
     ends, kinds, number = path.run_ends, path.kinds, 0
     others: dict[Hashable, Solved] = {}
     while number < len(models):
@@ -105,17 +118,18 @@ def path_scores(
         gaps[same] = max(one.gap for one in solved)
         count = 1 + ahead
         weights += [np.mean([one.weights for one in solved], axis=0)] * count
+        starts += [walk.starts()] * count
         seconds[same] = (time.perf_counter() - begun) / count
         others.update(dict.fromkeys(kinds[same], found))
         number += count
     even = len({len(row) for row in weights}) == 1
-    return PathResult(scores, np.array(weights) if even else None, gaps, seconds)
+    return PathResult(scores, np.array(weights) if even else None, gaps, seconds, starts)
 
 
 class Solved(NamedTuple):
     """The tasks with one model's loss, and the model's solutions."""
 
-    kernels: list[Any]
+    kernels: SplitKernels
     problems: list[TaskProblem]
     found: list[TaskSolution]
 
@@ -147,9 +161,8 @@ class _Walk:
     ) -> None:
         self.model, self.tasks, self.scorer = model, tasks, scorer
         self.model._y_is_wide = False
-        self.kernels: list[Any] = []
+        self.kernels: SplitKernels | None = None
         self.loss: Any = None
-        self.stacks: TaskStacks | JointStacks | None = None
         self.problems: list[TaskProblem] = []
         self.solved: list[TaskSolution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
@@ -159,18 +172,27 @@ class _Walk:
         model = self.model
         for name, value in params.items():
             setattr(model, name, value)
-        kernels = [getattr(model, name) for name in model._stack_parameters]
-        if not self.kernels or any(a is not b for a, b in zip(kernels, self.kernels, strict=True)):
-            self.kernels, self.loss, self.stacks = kernels, None, None
-        loss = (model.C, getattr(model, "class_weight", None), getattr(model, "epsilon", None))
-        if loss != self.loss:
-            self.loss, self.problems = loss, _pose(model, self.tasks)
-        if self.stacks is None:
-            self.stacks = make_stacks(model, self.tasks, self.problems)
-        found = self.stacks.solve(model, self._warm(related))
+        if self.kernels is not None and not self.kernels.serve(model):
+            self.kernels, self.loss = None, None
+        if model._loss_key() != self.loss:
+            self.loss, self.problems = model._loss_key(), _pose(model, self.tasks)
+        if self.kernels is None:
+            self.kernels = SplitKernels(model, self.tasks, self.problems)
+        found = self._solve(self._warm(related))
         self.changed = any(map(_changed, self.solved, found))
         self.solved = list(found)
         return Solved(self.kernels, self.problems, found)
+
+    def _solve(self, problems: list[TaskProblem]) -> list[TaskSolution]:
+        """Solve a model; once more from nothing where its start led to a missed gap."""
+        assert self.kernels is not None
+        found = self.model._solve_tasks(self.kernels.train, problems)
+        started = any(one.start is not None or one.carry is not None for one in problems)
+        if started and max(one.solution.gap for one in found) > self.model.tol:
+            cold = [replace(one, start=None, together=None, carry=None) for one in problems]
+            again = self.model._solve_tasks(self.kernels.train, cold)
+            found = min(found, again, key=lambda some: max(one.solution.gap for one in some))
+        return found
 
     def forget(self) -> None:
         """Leave the run of models that start from each other."""
@@ -181,9 +203,9 @@ class _Walk:
         carries: list[Any] = [None] * len(self.tasks)
         if related is not None and related.kernels is self.kernels:
             carries = [
-                self._carry(new, old, one)
-                for new, old, one in zip(
-                    self.problems, related.problems, related.found, strict=True
+                self._carry(number, old, one)
+                for number, (old, one) in enumerate(
+                    zip(related.problems, related.found, strict=True)
                 )
             ]
         return [
@@ -197,11 +219,21 @@ class _Walk:
             for problem, before, carry in zip(self.problems, self.solved, carries, strict=True)
         ]
 
-    def _carry(self, new: TaskProblem, old: TaskProblem, one: TaskSolution) -> Any:
+    def _carry(self, number: int, old: TaskProblem, one: TaskSolution) -> Any:
         """Return a function that brings a solution into another box, for one SVM of one task."""
-        if not isinstance(self.stacks, TaskStacks) or new.n_pairs > 1:
+        new = self.problems[number]
+        if len(new.pairs) > 1 or self.model._joins_samples(vars(self.model)):
             return None
-        return partial(carried_start, self.stacks(new.X), new.terms, one.solution, old.terms)
+        assert self.kernels is not None
+        operator = one_task(self.kernels.train[number].Ks)
+        return partial(carried_start, operator, new.loss, one.solution, old.loss)
+
+    def starts(self) -> list[Array] | None:
+        """Return the weights of every task's problem, where it matters where these start."""
+        if not self.model._has_many_solutions(vars(self.model)):
+            return None
+        found = [one for one in self.solved if one is not None]
+        return [(one.together or one.solution).weights for one in found]
 
     def scores(self) -> list[float]:
         """Return the test score of every task; a solution that did not change keeps its own."""
@@ -212,20 +244,20 @@ class _Walk:
         return self.last_scores
 
     def _score(self, number: int, found: TaskSolution) -> float:
-        assert self.stacks is not None
+        assert self.kernels is not None
         task, problem = self.tasks[number], self.problems[number]
-        values = self.model._decide(self.stacks.decide(number, problem, found), number)
+        values = self.kernels.values(self.model, number, problem, found)
+        values = self.model._decide(values, number)
         return self.scorer(self.model, number, values, task.X_test, task.y_test)
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
         """Return how many of the next models of a run the present solution solves too."""
-        one, stacks = self.solved[0], self.stacks
-        if len(self.tasks) > 1 or one is None or not models or not isinstance(stacks, TaskStacks):
+        one, alone = self.solved[0], not self.model._couples(vars(self.model))
+        if len(self.tasks) > 1 or one is None or not models or not alone:
             return 0
-        problem = self.problems[0]
-        return self.model._certified_ahead(
-            one.solution, models, stacks(problem.X), problem, *stacks.gram[0]
-        )
+        assert self.kernels is not None
+        (kernels,), (problem,) = self.kernels.train, self.problems
+        return self.model._certified_ahead(one.solution, models, kernels, problem)
 
 
 def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
@@ -239,6 +271,6 @@ def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
 def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:
     encoded = model._encode([task.train for task in tasks], [task.sample_weight for task in tasks])
     return [
-        TaskProblem(task.train.name, task.train.rows, task.X_train, *loss, task.sample_weight)
-        for task, loss in zip(tasks, encoded, strict=True)
+        TaskProblem(task.train.name, task.train.rows, task.X_train, pairs, task.sample_weight)
+        for task, pairs in zip(tasks, encoded, strict=True)
     ]

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, r2_score
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators._base import MultiTaskKernelModel
+from kernelhood.pipeline.base import MultiTaskKernelModel
 
 
 class _Decided(BaseEstimator):

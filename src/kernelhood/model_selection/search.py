@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.model_selection.grids import Models, distinct_models
+from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
+from kernelhood.model_selection.split_kernels import SplitTask
 from kernelhood.model_selection.splitters import as_splits
-from kernelhood.model_selection.stacks import SplitTask
 from kernelhood.model_selection.walks import GridScores, grid_scores, split_tasks
+from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.plotting import plot_search_path
 
 
@@ -145,9 +147,22 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         scorer = TaskScorer(self.scoring)
         found = grid_scores(self.estimator, models.models, parts, scorer, self.n_jobs, self.verbose)
         self._collect(models, found, parts)
+        self._warn_of_gaps(found.gaps)
         if self.refit:
-            self._refit(X, y, task, sample_weight)
+            self._refit(X, y, task, sample_weight, models, found.starts)
         return self
+
+    def _warn_of_gaps(self, gaps: Array) -> None:
+        """Say once how many models missed the gap."""
+        missed = gaps > self.estimator.tol
+        if missed.any():
+            warnings.warn(
+                f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
+                f"tol={self.estimator.tol:g} on some split, even when solved again from nothing; "
+                f"the worst gap is {gaps.max():.1e}. cv_results_['max_gap'] has all of them.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _check_settings(self) -> None:
         if not isinstance(self.estimator, MultiTaskKernelModel):
@@ -167,7 +182,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         self._path = models.models
         self._path_scores = by_split.mean(axis=1)
         self._path_weights = found.weights
-        self.cv_results_ = _results(models, by_split, found, self.error_score)
+        self.cv_results_ = as_results(models, by_split, found, self.error_score)
         self._choose(models, found.scores.mean(axis=1), [one.train.name for one in parts[0]])
 
     best_index_: Any
@@ -189,21 +204,30 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = {name: score for name, (_, score) in chosen.items()}
         self.best_params_ = {name: models.points[index] for name, (index, _) in chosen.items()}
 
-    def _refit(self, X: Any, y: Any, task: Any, sample_weight: Any) -> None:
-        fit_params = {"task": task, "sample_weight": sample_weight}
+    def _refit(
+        self,
+        X: Any,
+        y: Any,
+        task: Any,
+        sample_weight: Any,
+        models: Models,
+        starts: list[list[Array] | None],
+    ) -> None:
+        """Fit the best point to all data, from the weights that its splits were solved with.
 
-        def fitted(params: dict[str, Any]) -> Any:
-            return clone(self.estimator).set_params(**params).fit(X, y, **fit_params)
+        A problem with many stationary points would otherwise lead to another one than was scored.
+        """
+
+        def fitted(index: int) -> Any:
+            model = clone(self.estimator).set_params(**models.points[index])
+            model._validate_params()
+            return model._fit(X, y, task, sample_weight, starts[models.model_of[index]])
 
         if not self.per_task:
-            self.best_estimator_ = fitted(self.best_params_)
+            self.best_estimator_ = fitted(self.best_index_)
             return
-        different: dict[Any, Any] = {}
-        for name, params in self.best_params_.items():
-            key = repr(sorted(params.items()))
-            if key not in different:
-                different[key] = fitted(params)
-            self.best_estimator_ = getattr(self, "best_estimator_", {}) | {name: different[key]}
+        different = {index: fitted(index) for index in set(self.best_index_.values())}
+        self.best_estimator_ = {name: different[index] for name, index in self.best_index_.items()}
 
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
         """Return the predictions of the best estimator, or of each task's best.
@@ -290,33 +314,3 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         tags.regressor_tags = inner.regressor_tags
         tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
         return tags
-
-
-def _results(
-    models: Models, by_split: Array, found: GridScores, error_score: float
-) -> dict[str, Any]:
-    """Return scikit-learn's dictionary of results, one entry per point."""
-    known = models.model_of >= 0
-
-    def spread(values: Array) -> Array:
-        column = np.full(len(models.points), error_score, dtype=np.float64)
-        column[known] = values[models.model_of[known]]
-        return column
-
-    results: dict[str, Any] = {"mean_fit_time": spread(found.seconds)}
-    for name, values in models.columns.items():
-        results[f"param_{name}"] = values.masked
-    results["params"] = models.points
-    for number in range(by_split.shape[1]):
-        results[f"split{number}_test_score"] = spread(by_split[:, number])
-    results["mean_test_score"] = spread(by_split.mean(axis=1))
-    results["std_test_score"] = spread(by_split.std(axis=1))
-    ranks = rankdata(-np.nan_to_num(results["mean_test_score"], nan=-np.inf), method="min")
-    results["rank_test_score"] = ranks.astype(np.int32)
-    results["max_gap"] = spread(found.gaps)
-    results["model"] = models.model_of
-    status = np.full(len(models.points), "ok", dtype=object)
-    for number, reason in models.reasons.items():
-        status[number] = reason
-    results["status"] = status
-    return results

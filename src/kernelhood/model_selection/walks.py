@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import Array, Indices
-from kernelhood.estimators._base import MultiTaskKernelModel
 from kernelhood.model_selection.path import Path, PathResult, path_scores
 from kernelhood.model_selection.scoring import TaskScorer
-from kernelhood.model_selection.stacks import SplitTask
+from kernelhood.model_selection.split_kernels import SplitTask
 from kernelhood.parallel import map_in_processes
+from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.tasks import TaskRows
 
 
@@ -30,12 +30,16 @@ class GridScores:
         Largest relative duality gap.
     seconds : ndarray of shape (n_models,)
         Time to solve and score all tasks of a split, averaged over splits.
+    starts : list of (list of ndarray, or None)
+        Weights of every task's problem, averaged over splits, for models whose solution depends on
+        where it starts.
     """
 
     scores: Array
     weights: Array | None
     gaps: Array
     seconds: Array
+    starts: list[list[Array] | None]
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,20 @@ def grid_scores(
         scores[job.models, job.split, job.tasks] = one.scores
         gaps[job.models] = np.maximum(gaps[job.models], one.gaps)
         seconds[job.models] += one.seconds / len(parts)
-    return GridScores(scores, _mean_weights(len(models), jobs, found), gaps, seconds)
+    starts = _mean_starts(len(models), len(parts), jobs, found)
+    return GridScores(scores, _mean_weights(len(models), jobs, found), gaps, seconds, starts)
+
+
+def _mean_starts(
+    n_models: int, n_splits: int, jobs: list[_Job], found: list[PathResult]
+) -> list[list[Array] | None]:
+    """Return the weights of every task's problem, averaged over splits."""
+    total: list[dict[int, Array]] = [{} for _ in range(n_models)]
+    for job, one in zip(jobs, found, strict=True):
+        for model, weights in zip(job.models, one.starts, strict=True):
+            for task, own in enumerate(weights or (), start=job.tasks.start):
+                total[model][task] = total[model].get(task, 0.0) + own / n_splits
+    return [[by_task[t] for t in sorted(by_task)] or None for by_task in total]
 
 
 def _jobs(

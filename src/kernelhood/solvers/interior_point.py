@@ -14,8 +14,7 @@ import numpy as np
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
-from kernelhood.losses import DualTerms
-from kernelhood.solvers.svm_value import best_gap
+from kernelhood.losses.box import BoxLoss, best_gap
 
 _NEARLY_ALL = 0.99
 _DIVERGED = 100.0
@@ -44,12 +43,12 @@ class _Point(NamedTuple):
     intercepts: Array
 
 
-def _sides_of(terms: DualTerms) -> _Sides:
-    n, sizes = len(terms.target), np.diff(terms.starts)
+def _sides_of(loss: BoxLoss) -> _Sides:
+    n, sizes = len(loss.target), np.diff(loss.group_starts)
     sample = np.concatenate([np.arange(n), np.arange(n)])
     sign = np.repeat([1.0, -1.0], n)
-    cap = np.concatenate([terms.upper, -terms.lower])
-    slope = terms.epsilon - sign * terms.target[sample]
+    cap = np.concatenate([loss.upper, -loss.lower])
+    slope = loss.epsilon - sign * loss.target[sample]
     opened = cap > 0.0
     group = np.repeat(np.arange(len(sizes)), sizes)
     return _Sides(sample[opened], sign[opened], cap[opened], slope[opened], group)
@@ -171,12 +170,12 @@ def _newton_step(
     return point, _add_up(sides.sample, sides.sign * point.x, n)
 
 
-def _gap(K: Array, terms: DualTerms, v: Array) -> float:
-    return best_gap(v, K @ v, terms)
+def _gap(K: Array, loss: BoxLoss, v: Array) -> float:
+    return best_gap(v, K @ v, loss)
 
 
 def _follow(
-    K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float, max_iter: int
+    K: Array, loss: BoxLoss, sides: _Sides, point: _Point, gap_tol: float, max_iter: int
 ) -> tuple[_Point, float]:
     """Follow the central path; return the best feasible point on it and its gap."""
     n_groups = point.intercepts.shape[0]
@@ -188,11 +187,13 @@ def _follow(
             point, v = _newton_step(K, sides, point, v, jitter)
         except np.linalg.LinAlgError:  # rounding has ended the progress
             break
-        gap = _gap(K, terms, v)
+        gap = _gap(K, loss, v)
         off = float(np.abs(_add_up(sides.group, v, n_groups)).max())
         if gap < best and off <= 1e-9 * float(np.abs(v).sum()):
             best, best_point = gap, point
-        if best <= 0.5 * gap_tol or gap > _DIVERGED * best:
+        # Far from the centre of its path the gap may rise for a while.
+        left = float(point.x @ point.z + point.s @ point.w)
+        if best <= 0.5 * gap_tol or (gap > _DIVERGED * best and left < best):
             break
     return best_point, best
 
@@ -215,26 +216,26 @@ def _rounded(sides: _Sides, point: _Point, small: float, n_samples: int) -> Arra
     return v - share[sides.group] * room
 
 
-def _finish(K: Array, terms: DualTerms, sides: _Sides, point: _Point, gap_tol: float) -> Array:
+def _finish(K: Array, loss: BoxLoss, sides: _Sides, point: _Point, gap_tol: float) -> Array:
     """Return the sparsest of a few roundings of the point that keeps the gap."""
     largest = float(np.max(point.x))
     v = point.x
     for small in [10.0**-exponent for exponent in range(5, 13)] + [0.0]:
         v = _rounded(sides, point, largest * small, len(K))
-        v = np.clip(v, terms.lower, terms.upper)
-        if _gap(K, terms, v) <= gap_tol:
+        v = np.clip(v, loss.lower, loss.upper)
+        if _gap(K, loss, v) <= gap_tol:
             break
     return v
 
 
-def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: int = 60) -> Array:
+def solve_interior_point(K: Array, loss: BoxLoss, gap_tol: float, max_iter: int = 60) -> Array:
     """Solve the SVM dual by Mehrotra's predictor-corrector method.
 
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples)
         Kernel matrix.
-    terms : DualTerms
+    loss : BoxLoss
         Box and linear term, in units where both are of order one.
     gap_tol : float
         Absolute duality gap to reach.
@@ -246,9 +247,9 @@ def solve_interior_point(K: Array, terms: DualTerms, gap_tol: float, max_iter: i
     v : ndarray of shape (n_samples,)
         Feasible dual vector, the best one found where rounding ends the progress first.
     """
-    sides = _sides_of(terms)
+    sides = _sides_of(loss)
     x = np.minimum(0.5 * sides.cap, len(K) / max(float(np.trace(K)), 1e-300))
-    ones, level = np.ones_like(x), np.zeros(len(terms.starts) - 1)
+    ones, level = np.ones_like(x), np.zeros(len(loss.group_starts) - 1)
     start = _Point(x, sides.cap - x, ones, ones, level)
-    point, best = _follow(K, terms, sides, start, gap_tol, max_iter)
-    return _finish(K, terms, sides, point, max(gap_tol, 2.0 * best))
+    point, best = _follow(K, loss, sides, start, gap_tol, max_iter)
+    return _finish(K, loss, sides, point, max(gap_tol, 2.0 * best))

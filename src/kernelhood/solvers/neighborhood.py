@@ -1,89 +1,35 @@
-"""The closed form of the neighborhood-defining matrix, and the Gram matrix it needs."""
+"""Neighborhood-defining matrices: MT-ONMKL's closed form, and ONJKL's as one more kernel.
+
+The latter learns a combination of kernels and a matrix near it:
+
+    min over nu >= 0 with sum nu = 1, and Khat,  of   S(Khat) + (rho/2) |Khat - K_nu|_F^2
+
+For a dual vector v the best matrix is Khat = K_nu + vv'/(2 rho), and the dual problem
+
+    max over v of   gain(v) - 1/2 max_m v'K^m v - (v'v)^2 / (8 rho)
+
+is that of an SVM with the kernel K_nu + tau I whose ridge costs (rho/2) tau^2: at the optimum
+tau = v'v / (2 rho), and (K_nu + tau I) v = Khat v. A sample of weight w counts as w equal samples
+that share its v_i, so the identity becomes diag(1/w) and v'v becomes sum_i v_i^2 / w_i.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import Array
+from kernelhood.losses import BoxLoss
+from kernelhood.operators import one_task
+from kernelhood.penalties import Simplex
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem
+from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.warm_start import closest_start, valued
 
 _RELATIVE_RANK = 1e-12
-_ENTRIES_AT_ONCE = 2**22
-
-
-def frobenius_gram(Ks: Array, sample_weight: Array) -> tuple[Array, Array]:
-    """Return G with G[m, l] = <K^m, K^l>_F, and the traces d with d[m] = tr K^m.
-
-    A sample of weight 2 counts as two equal samples, in the sums over rows and over columns.
-
-    Parameters
-    ----------
-    Ks : ndarray of shape (n_kernels, n_samples, n_samples)
-        Base kernel matrices.
-    sample_weight : ndarray of shape (n_samples,)
-        Positive weights; all 1 for the plain sums.
-    """
-    d = np.einsum("mii,i->m", Ks, sample_weight)
-    if not np.all(sample_weight == 1.0):
-        Ks = Ks * np.sqrt(np.outer(sample_weight, sample_weight))
-    flat = Ks.reshape(len(Ks), -1)
-    return flat @ flat.T, d
-
-
-def joint_gram(rows_of: Callable[[slice], Array], n_kernels: int, counts: Array) -> Array:
-    """Return A, the Frobenius products of kernels that tasks share and of those specific to them.
-
-    The weights are in the order [mu; lambda_1; ...; lambda_T]: a shared kernel is the matrix
-    between the samples of all tasks, a specific one the block of its task.
-
-    Parameters
-    ----------
-    rows_of : callable
-        Returns every kernel between a slice of the points and all of them, an array of shape
-        (n_kernels, n_rows, n_points).
-    n_kernels : int
-        The number of base kernels.
-    counts : ndarray of shape (n_tasks, n_points)
-        The weight of the samples that each task has at each point.
-
-    Returns
-    -------
-    ndarray of shape (n_kernels * (1 + n_tasks), n_kernels * (1 + n_tasks))
-    """
-    n_tasks, n_points = counts.shape
-    every = np.vstack([counts.sum(axis=0), counts])
-    G = np.zeros((1 + n_tasks, n_kernels, n_kernels))
-    step = max(1, _ENTRIES_AT_ONCE // (n_kernels * n_points))
-    for begin in range(0, n_points, step):
-        rows = slice(begin, min(begin + step, n_points))
-        Ks = rows_of(rows)
-        for number, count in enumerate(every):
-            G[number] += _weighted_products(Ks, count[rows], count)
-    A = np.zeros((1 + n_tasks, n_kernels, 1 + n_tasks, n_kernels))
-    for t in range(1 + n_tasks):
-        A[0, :, t] = A[t, :, 0] = A[t, :, t] = G[t]
-    size = n_kernels * (1 + n_tasks)
-    return A.reshape(size, size)
-
-
-def _weighted_products(Ks: Array, left: Array, right: Array) -> Array:
-    """Return ``sum_ij left_i right_j K^m_ij K^l_ij`` for all m and l."""
-    rows, columns = _where_positive(left), _where_positive(right)
-    some = Ks[:, rows][:, :, columns]
-    flat = some.reshape(len(Ks), -1)
-    if np.all(left[rows] == 1.0) and np.all(right[columns] == 1.0):
-        return np.asarray(flat @ flat.T)
-    weighted = some * np.outer(left[rows], right[columns])
-    return np.asarray(weighted.reshape(len(Ks), -1) @ flat.T)
-
-
-def _where_positive(counts: Array) -> Indices | slice:
-    """Return the places of positive counts, as a slice where they are side by side."""
-    places = np.flatnonzero(counts)
-    if len(places) and places[-1] - places[0] + 1 == len(places):
-        return slice(int(places[0]), int(places[-1]) + 1)
-    return places
 
 
 def _span(G: Array) -> tuple[Array, Array, Array]:
@@ -116,3 +62,67 @@ def span_rank(G: Array) -> int:
 def neighborhood_weights(weights: Array, gamma: Array, s: float, r: float) -> Array:
     """Return kappa = s theta - r gamma, the coefficients of Khat on the base kernels."""
     return s * weights - r * gamma
+
+
+def solve_neighborhood(
+    Ks: Array,
+    loss: BoxLoss,
+    rho: float,
+    *,
+    starts: Sequence[Solution] = (),
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> Solution:
+    """Learn a combination of kernels and a matrix in its neighborhood.
+
+    With a single kernel only tau is left to learn.
+
+    Parameters
+    ----------
+    Ks : ndarray of shape (n_kernels + 1, n_samples, n_samples)
+        Base kernel matrices, C-contiguous, and last the identity, or diag(1/w).
+    loss : BoxLoss
+        Box and linear term of the SVM dual.
+    rho : float
+        Weight of the squared distance, positive.
+    starts : sequence of Solution
+        Solutions for another rho or box, of which the closest is taken; tau follows from the
+        dual vector.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Largest number of SVMs to solve.
+
+    Returns
+    -------
+    Solution
+        Its weights are nu and last tau; its intercept belongs to the kernel K_nu + tau I.
+    """
+    n_kernels = len(Ks) - 1
+    row = np.ones(n_kernels + 1)
+    row[-1] = 0.0
+    ridge = rho * (1.0 - row)
+    penalty, block = Simplex(row, 1.0, None, ridge), Block(one_task(Ks), loss)
+    firsts = [
+        valued([block], np.append(one.weights[:n_kernels], one.q[-1] / rho), one.v)
+        for one in starts
+    ]
+    first = closest_start(firsts, penalty)
+    if first is None:
+        weights = row / n_kernels
+        weights[-1] = _guess(Ks[-1], loss, rho)
+        first = valued([block], weights)
+    return solve(Problem([block], penalty), start=first, tol=tol, max_iter=max_iter)
+
+
+def _guess(noise: Array, loss: BoxLoss, rho: float) -> float:
+    """Return the tau of an SVM without any other kernel, which is an upper bound or close to it.
+
+    There v_i is the smaller of its bound and |target_i| / (tau noise_ii).
+    """
+    diagonal = np.diag(noise)
+    bound = np.maximum(loss.upper, -loss.lower)
+    reach = np.maximum(np.abs(loss.target - np.mean(loss.target)) - loss.epsilon, 0.0)
+    bounded = float(np.sum(diagonal * bound**2)) / (2.0 * rho)
+    free = float(np.cbrt(np.sum(reach**2 / diagonal) / (2.0 * rho)))
+    return min(bounded, free)

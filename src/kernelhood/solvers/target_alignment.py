@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.losses import DualTerms
-from kernelhood.solvers.fixed import solve_fixed, start_at, svm_gap
-from kernelhood.solvers.mkl import recertified, solve_mkl
-from kernelhood.solvers.mkl_loop import Solution
-from kernelhood.solvers.nonneg_qp import solve_nonneg_qp
-from kernelhood.solvers.penalty import Penalty, penalty_value
-from kernelhood.solvers.warm_start import closest_start
+from kernelhood.penalties import Fixed, Quadratic
+from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem
+from kernelhood.solvers.solution import Solution, recertified
+from kernelhood.solvers.warm_start import closest_start, valued
 
 
 def target_products(Ks: Array, target: Array, sample_weight: Array) -> Array:
@@ -49,8 +49,7 @@ def nearest_weights(G: Array, products: Array) -> Array:
 
 
 def solve_aligned(
-    Ks: Array,
-    terms: DualTerms,
+    block: Block,
     G: Array,
     products: Array,
     eta: float,
@@ -68,8 +67,6 @@ def solve_aligned(
     ----------
     Ks : ndarray of shape (n_kernels, n_samples, n_samples)
         Base kernel matrices, C-contiguous.
-    terms : DualTerms
-        Box and linear term of the SVM dual.
     G, products : ndarray
         As in `nearest_weights`, which is the solution for a large eta.
     eta : float
@@ -88,17 +85,18 @@ def solve_aligned(
         The last row of its trace has the larger of the two gaps: that of the whole problem, and
         that of the SVM at the final weights.
     """
-    penalty = _distance(eta, G, products)
+    penalty = distance(eta, G, products)
     start = closest_start(starts, penalty)
     if start is None:
-        start = start_at(Ks, terms, nearest_weights(G, products))
-    found = solve_mkl(Ks, terms, penalty, start=start, tol=tol, max_iter=max_iter)
-    own_gap = svm_gap(found)
+        start = valued([block], nearest_weights(G, products))
+    found = solve(Problem([block], penalty), start=start, tol=tol, max_iter=max_iter)
+    own_gap = found.svm_gap
     if own_gap <= tol:
         row = [found.objective, max(found.gap, own_gap)]
         return found._replace(trace=np.vstack([found.trace, row]))
-    svm = solve_fixed(Ks, terms, found.weights, v=found.v, tol=tol, max_iter=max_iter)
-    objective = min(found.objective, svm.objective + penalty_value(penalty, found.weights))
+    fixed = Problem([block], Fixed(found.weights))
+    svm = solve(fixed, start=found, tol=tol, max_iter=max_iter)
+    objective = min(found.objective, svm.objective + penalty.value(found.weights))
     return svm._replace(
         objective=objective,
         n_iter=found.n_iter + svm.n_iter,
@@ -128,10 +126,10 @@ def certified_etas(
     """
 
     def missed(number: int) -> bool:
-        return recertified(found, _distance(etas[number], G, products), tol) is None
+        return recertified(found, distance(etas[number], G, products), tol) is None
 
-    distance = penalty_value(_distance(1.0, G, products), found.weights)
-    turn = -2.0 * found.svm_value / distance if distance < 0.0 else np.inf
+    own = distance(1.0, G, products).value(found.weights)
+    turn = -2.0 * found.svm_value / own if own < 0.0 else np.inf
     before = bisect_left(etas, turn)
     count = _first_missed(missed, 0, before)
     return count if count < before else _first_missed(missed, before, len(etas))
@@ -146,9 +144,9 @@ def _first_missed(missed: Callable[[int], bool], begin: int, end: int) -> int:
     return begin + bisect_left(range(begin, end), True, key=missed)
 
 
-def _distance(eta: float, G: Array, products: Array) -> Penalty:
+def distance(eta: float, G: Array, products: Array) -> Quadratic:
     """Return ``(eta/2) |K - yy'|_F^2`` without its constant."""
-    return Penalty(-eta * products, eta * G, np.zeros_like(products), 0.0)
+    return Quadratic(-eta * products, eta * G)
 
 
 def centered_alignment_weights(Ks: Array, G: Array, target: Array, sample_weight: Array) -> Array:

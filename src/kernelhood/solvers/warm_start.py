@@ -10,28 +10,31 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.losses import DualTerms
-from kernelhood.solvers.fixed import start_at
-from kernelhood.solvers.mkl_loop import Solution
-from kernelhood.solvers.penalty import Penalty, certificate
+from kernelhood.losses import BoxLoss
+from kernelhood.operators import KernelOperator
+from kernelhood.penalties import Fixed, Penalty
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.loop import start_at
+from kernelhood.solvers.problem import Problem
+from kernelhood.solvers.solution import Solution
 
 _ROUNDING = 1e-9
 
 
 def carried_start(
-    Ks: Array, terms: DualTerms, solution: Solution, before: DualTerms
+    operator: KernelOperator, loss: BoxLoss, solution: Solution, before: BoxLoss
 ) -> Solution | None:
     """Return a solution as the start for another box, with its true values there.
 
     Parameters
     ----------
-    Ks : ndarray of shape (n_kernels, n_samples, n_samples)
-        Base kernel matrices; kernels beyond the solution's weights get weight 0.
-    terms : DualTerms
+    operator : KernelOperator
+        Base kernels; those beyond the solution's weights get weight 0.
+    loss : BoxLoss
         The loss to start.
     solution : Solution
         Of the same samples with another loss.
-    before : DualTerms
+    before : BoxLoss
         That loss.
 
     Returns
@@ -39,16 +42,31 @@ def carried_start(
     Solution or None
         None where one box is no multiple of the other.
     """
-    ratio = _box_ratio(terms, before)
+    ratio = _box_ratio(loss, before)
     if ratio is None:
         return None
-    weights = np.zeros(len(Ks))
+    weights = np.zeros(operator.n_weights)
     weights[: len(solution.weights)] = solution.weights
-    v = np.clip(stretched(solution.v, before, ratio), terms.lower, terms.upper)
-    return start_at(Ks, terms, weights, v)
+    v = np.clip(stretched(solution.v, before, ratio), loss.lower, loss.upper)
+    return valued([Block(operator, loss)], weights, v)
 
 
-def stretched(v: Array, before: DualTerms, ratio: float) -> Array:
+def valued(blocks: Sequence[Block], weights: Array, v: Array | None = None) -> Solution:
+    """Return any weights and dual vector with their true values, as a solution to start from.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The SVMs.
+    weights : ndarray of shape (n_weights,)
+        Not negative.
+    v : ndarray of shape (n_samples,), optional
+        Feasible dual vector, 0 by default.
+    """
+    return start_at(Problem(blocks, Fixed(weights)), weights, v)
+
+
+def stretched(v: Array, before: BoxLoss, ratio: float) -> Array:
     """Return a dual vector that is feasible in a box `ratio` times as wide.
 
     Entries at a bound go to the new one. Free entries stay where they can, but for those that
@@ -58,7 +76,7 @@ def stretched(v: Array, before: DualTerms, ratio: float) -> Array:
     ----------
     v : ndarray of shape (n_samples,)
         Feasible, of sum zero.
-    before : DualTerms
+    before : BoxLoss
         The box it is in.
     ratio : float
         Positive.
@@ -76,7 +94,7 @@ def stretched(v: Array, before: DualTerms, ratio: float) -> Array:
     return found
 
 
-def _shrunk(v: Array, before: DualTerms, ratio: float) -> Array:
+def _shrunk(v: Array, before: BoxLoss, ratio: float) -> Array:
     """Return a dual vector that is feasible in a narrower box."""
     found = np.clip(v, ratio * before.lower, ratio * before.upper)
     rest = float(np.sum(found))
@@ -99,22 +117,15 @@ def closest_start(starts: Sequence[Solution], penalty: Penalty) -> Solution | No
     penalty : Penalty
         The price of the weights.
     """
-    kept = [one for one in starts if keeps_budget(penalty, one.weights)]
-    return min(kept, key=lambda one: _gap(penalty, one), default=None)
+    kept = [one for one in starts if penalty.contains(one.weights)]
+    return min(
+        kept, key=lambda one: penalty.gap(one.weights, one.svm_value, one.dual), default=None
+    )
 
 
-def keeps_budget(penalty: Penalty, weights: Array) -> bool:
-    """Return whether weights are feasible."""
-    return abs(float(penalty.row @ weights) - penalty.budget) <= _ROUNDING * penalty.budget
-
-
-def _gap(penalty: Penalty, start: Solution) -> float:
-    return certificate(penalty, start.weights, start.svm_value, start.gain, start.curvatures)
-
-
-def _box_ratio(terms: DualTerms, before: DualTerms) -> float | None:
+def _box_ratio(loss: BoxLoss, before: BoxLoss) -> float | None:
     """Return by which factor the box has grown, or None where it changed its shape."""
-    ratio = float((terms.upper - terms.lower).sum() / (before.upper - before.lower).sum())
-    sides = ((terms.upper, ratio * before.upper), (terms.lower, ratio * before.lower))
+    ratio = float((loss.upper - loss.lower).sum() / (before.upper - before.lower).sum())
+    sides = ((loss.upper, ratio * before.upper), (loss.lower, ratio * before.lower))
     same = all((np.abs(new - old) <= _ROUNDING * np.abs(old)).all() for new, old in sides)
     return ratio if same else None

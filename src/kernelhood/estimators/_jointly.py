@@ -1,0 +1,130 @@
+"""Problem (P) with the weights of all tasks: tasks that are solved as one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kernelhood._typing import Array
+from kernelhood.bounds import BoundTerms
+from kernelhood.penalties import Penalty
+from kernelhood.pipeline.inspection import BoundInspection, Neighborhood
+from kernelhood.pipeline.joint import JointKernels
+from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.related import RelatedTasks
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.neighborhood import identity_projection
+from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.warm_start import valued
+
+_ROUGH = 1e-2
+
+
+class JointStep(BoundInspection, RelatedTasks):
+    """Solve all tasks as one where they relate, and give every task its part."""
+
+    @abstractmethod
+    def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
+        """Return the penalty of problem (P) from Frobenius products, traces and samples."""
+
+    @abstractmethod
+    def _minimise(
+        self,
+        blocks: list[Block],
+        penalty: Penalty,
+        problem: TaskProblem,
+        start: Solution | None,
+        carried: Solution | None = None,
+    ) -> Solution:
+        """Solve problem (P)."""
+
+    @abstractmethod
+    def _closed_form(self, weights: Array, gamma: Array) -> Array:
+        """Return kappa, the coefficients of the neighborhoods that the weights make best."""
+
+    def _solve_tasks(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
+        if not self._couples(vars(self)):
+            return super()._solve_tasks(kernels, problems)
+        return self._solve_jointly(kernels, problems)
+
+    def _solve_jointly(
+        self, joint: JointKernels, problems: list[TaskProblem]
+    ) -> list[TaskSolution]:
+        """Solve problem (P) with the weights of all tasks, and give every task its part."""
+        matrices, separate, costs = self._joined([one.name for one in problems])
+        blocks = joint.blocks(problems, self.intercept, matrices, separate)
+        d, n = joint.traces(matrices, separate), len(joint.kernels)
+        cost = np.repeat(costs[: len(matrices)], n)
+        if separate:
+            cost = np.concatenate([cost, np.full(n * len(problems), costs[-1])])
+        counted = float(joint.samples.counts.sum())
+        penalty = self._penalty(lambda: joint.gram(matrices, separate), cost * d, counted)
+        start = _usable_start(problems, blocks)
+        if start is None and joint.is_large:
+            start = self._coarse_start(joint, problems, blocks)
+        found = self._minimise(blocks, penalty, problems[0], start)
+        parts = self._task_parts(joint, problems, found)
+        if problems[0].only_scored:
+            return [TaskSolution(part, None, found) for part in parts]
+        return self._with_neighborhoods(joint, problems, found, parts, d)
+
+    def _coarse_start(
+        self, joint: JointKernels, problems: list[TaskProblem], blocks: list[Block]
+    ) -> Solution:
+        """Return the weights of a part of the samples, each of which stands for several.
+
+        They are close to those of all samples, and cost less than one SVM with these.
+        """
+        rough = clone(self).set_params(tol=max(self.tol, _ROUGH))
+        some = [one.thinned(joint.thinning) for one in problems]
+        solved = rough._solve_tasks(rough._evaluate(joint.kernels.bank, some), some)
+        assert solved[0].together is not None
+        return valued(blocks, solved[0].together.weights)
+
+    def _with_neighborhoods(
+        self,
+        joint: JointKernels,
+        problems: list[TaskProblem],
+        found: Solution,
+        parts: list[Solution],
+        d: Array,
+    ) -> list[TaskSolution]:
+        """Return every task's part with its neighborhood, and keep what the bound needs."""
+        matrices, separate, _ = self._joined([one.name for one in problems])
+        G, own = joint.task_grams, joint.task_traces
+        if separate:
+            # Each task's block is fitted by its own kernels, and what is between tasks by none.
+            own_gamma = [identity_projection(*one) for one in zip(G, own, strict=True)]
+            gamma = np.concatenate([np.zeros(len(d) - own.size), *own_gamma])
+        else:
+            gamma = identity_projection(joint.gram(matrices, separate), d)
+        kappa = self._closed_form(found.weights, gamma)
+        kappas = self._task_parts(joint, problems, found._replace(weights=kappa))
+        if separate:
+            by_task = BoundTerms.from_tasks(G, own, [one.weights for one in kappas])
+            rank = by_task.rank + joint.rank_between(matrices)
+            self._joint_bound = by_task._replace(rank=rank)
+        else:
+            A = joint.gram(matrices, separate)
+            self._joint_bound = BoundTerms.from_tasks(A[None], d[None], kappa[None])
+        rows = zip(parts, kappas, G, own, strict=True)
+        return [
+            TaskSolution(part, Neighborhood(one.weights, gram, traces), found)
+            for part, one, gram, traces in rows
+        ]
+
+    def _bound_terms(self) -> BoundTerms:
+        return self._joint_bound if self._couples(vars(self)) else super()._bound_terms()
+
+
+def _usable_start(problems: list[TaskProblem], blocks: list[Block]) -> Solution | None:
+    """Return the last joint solution where it has the same weights and intercepts."""
+    start = problems[0].together
+    n_groups = sum(len(block.loss.group_starts) - 1 for block in blocks)
+    if start is None or len(start.weights) != blocks[0].operator.n_weights:
+        return None
+    return start if len(start.intercepts) == n_groups else None

@@ -1,0 +1,197 @@
+"""The two-sided hinge: what every loss with a box looks like to the solvers.
+
+    loss_i(f) = upper_i * max(0, target_i - epsilon - f) - lower_i * max(0, f - target_i - epsilon)
+
+Its conjugate puts the signed dual vector v into the box ``lower <= v <= upper``:
+
+    max over v of   target'v - epsilon |v|_1 - 1/2 v'Kv,    lower <= v <= upper
+
+with ``1'v = 0`` over every group of samples that has an intercept of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelhood._compiled import compiled
+from kernelhood._typing import Array, Indices
+
+
+class BoxLoss(NamedTuple):
+    """The loss of one SVM at its samples.
+
+    Attributes
+    ----------
+    target : ndarray of shape (n_samples,)
+        The labels -1 and +1, or the regression targets.
+    lower, upper : ndarray of shape (n_samples,)
+        The box of the signed dual vector; ``lower <= 0 <= upper`` and ``lower < upper``.
+    epsilon : float
+        Half the width of the insensitive tube; 0 for the hinge loss.
+    group_starts : ndarray of int, shape (n_groups + 1,)
+        Where each group of samples with a common intercept starts, and the number of samples.
+    """
+
+    target: Array
+    lower: Array
+    upper: Array
+    epsilon: float
+    group_starts: Indices
+
+
+def box_loss(target: Array, lower: Array, upper: Array, epsilon: float = 0.0) -> BoxLoss:
+    """Return the loss of samples that have one intercept in common."""
+    starts = np.array([0, len(target)], dtype=np.intp)
+    return BoxLoss(target, lower, upper, float(epsilon), starts)
+
+
+def joined(parts: Sequence[BoxLoss], group_starts: Indices) -> BoxLoss:
+    """Return several losses side by side, with the intercepts' groups that are given.
+
+    Parameters
+    ----------
+    parts : sequence of BoxLoss
+        With the same epsilon.
+    group_starts : ndarray of int, shape (n_groups + 1,)
+        Of the groups among all samples.
+    """
+    return BoxLoss(
+        np.concatenate([one.target for one in parts]),
+        np.concatenate([one.lower for one in parts]),
+        np.concatenate([one.upper for one in parts]),
+        parts[0].epsilon,
+        group_starts.astype(np.intp),
+    )
+
+
+@compiled
+def best_intercepts(Kv: Array, loss: BoxLoss) -> Array:
+    """Return for every group the intercept b that minimises the total loss of ``Kv + b``.
+
+    The loss is piecewise linear in b: its slope is ``-sum(upper)`` far to the left, grows by
+    ``upper_i`` at ``target_i - epsilon - Kv_i`` and by ``-lower_i`` at
+    ``target_i + epsilon - Kv_i``. Where it is zero on an interval, the middle is returned.
+
+    Parameters
+    ----------
+    Kv : ndarray of shape (n_samples,)
+        Function values without intercept.
+    loss : BoxLoss
+        The loss.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+    """
+    target, lower, upper, epsilon, group_starts = loss
+    intercepts = np.empty(group_starts.shape[0] - 1)
+    kinks, jumps = np.empty(2 * Kv.shape[0]), np.empty(2 * Kv.shape[0])
+    for g in range(intercepts.shape[0]):
+        size, total = 0, 0.0
+        for i in range(group_starts[g], group_starts[g + 1]):
+            total += upper[i]
+            if upper[i] > 0.0:
+                kinks[size], jumps[size] = target[i] - epsilon - Kv[i], upper[i]
+                size += 1
+            if lower[i] < 0.0:
+                kinks[size], jumps[size] = target[i] + epsilon - Kv[i], -lower[i]
+                size += 1
+        intercepts[g] = _crossing(kinks[:size], jumps[:size], total)
+    return intercepts
+
+
+@compiled
+def _crossing(kinks: Array, jumps: Array, total: float) -> float:
+    """Return where a slope that is -total at first and grows by a jump at each kink becomes zero.
+
+    The kinks are not sorted: around one of them those before and after it are told apart, and the
+    search goes on among those where the crossing is. Both arrays are reordered.
+    """
+    flat, slope, beyond = 1e-12 * total, -total, np.inf
+    first, last = 0, kinks.shape[0]
+    while True:
+        middle = kinks[(first + last) // 2]
+        before, after, k = first, last, first
+        left, here = slope, 0.0
+        while k < after:
+            if kinks[k] > middle:
+                after -= 1
+                kinks[k], kinks[after] = kinks[after], kinks[k]
+                jumps[k], jumps[after] = jumps[after], jumps[k]
+                continue
+            if kinks[k] < middle:
+                left += jumps[k]
+                kinks[k], kinks[before] = kinks[before], kinks[k]
+                jumps[k], jumps[before] = jumps[before], jumps[k]
+                before += 1
+            else:
+                here += jumps[k]
+            k += 1
+        if left >= -flat and before > first:
+            last, beyond = before, middle
+        elif left + here < -flat and after < last:
+            first, slope = after, left + here
+        else:
+            break
+    if left + here > flat:
+        return middle
+    for k in range(after, last):
+        beyond = min(beyond, kinks[k])
+    return 0.5 * (middle + beyond) if beyond < np.inf else middle
+
+
+@compiled
+def total_loss(Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
+    """Return the sum of the two-sided hinge losses of ``Kv`` plus each group's intercept."""
+    total = 0.0
+    for g in range(intercepts.shape[0]):
+        for i in range(loss.group_starts[g], loss.group_starts[g + 1]):
+            rest = loss.target[i] - Kv[i] - intercepts[g]
+            total += loss.upper[i] * max(0.0, rest - loss.epsilon)
+            total -= loss.lower[i] * max(0.0, -rest - loss.epsilon)
+    return total
+
+
+@compiled
+def dual_gain(v: Array, loss: BoxLoss) -> float:
+    """Return ``target'v - epsilon |v|_1``, the dual objective without its quadratic part."""
+    value = 0.0
+    for i in range(v.shape[0]):
+        value += loss.target[i] * v[i] - loss.epsilon * abs(v[i])
+    return value
+
+
+@compiled
+def svm_gap(v: Array, Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
+    """Return the duality gap between a feasible v and the function ``Kv`` plus intercepts."""
+    squared_norm = 0.0
+    for i in range(v.shape[0]):
+        squared_norm += v[i] * Kv[i]
+    return squared_norm + total_loss(Kv, intercepts, loss) - dual_gain(v, loss)
+
+
+@compiled
+def best_gap(v: Array, Kv: Array, loss: BoxLoss) -> float:
+    """Return the duality gap of a feasible v with the best intercepts."""
+    return svm_gap(v, Kv, best_intercepts(Kv, loss), loss)
+
+
+@compiled
+def svm_values(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, float, float]:
+    """Return the best intercepts, the primal value with them, and the linear term of the dual.
+
+    Parameters
+    ----------
+    v, Kv : ndarray of shape (n_samples,)
+        A dual vector and its product with the kernel.
+    loss : BoxLoss
+        The loss.
+    """
+    intercepts = best_intercepts(Kv, loss)
+    value = total_loss(Kv, intercepts, loss)
+    for i in range(v.shape[0]):
+        value += 0.5 * v[i] * Kv[i]
+    return intercepts, value, dual_gain(v, loss)

@@ -1,0 +1,252 @@
+"""Kernels on the samples of one SVM: how the weights of a relation meet the base kernels.
+
+All weights form one vector, [theta_1; ...; theta_R; lambda_1; ...; lambda_T]: a weight for each
+base kernel under every matrix B_r of the relation, and where tasks have weights of their own, under
+each task. Products ``K v`` are kept for every base kernel and each *source* they are summed over:
+all samples, the samples of the same cell, or all weighted by another matrix. A matrix of ones has
+the first source, the identity and the separate weights the second.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kernelhood._typing import Array, Flags, Indices
+from kernelhood.operators.cells import Cells
+from kernelhood.operators.combined import Combined
+
+Fill = Callable[[Combined, Indices], None]
+
+_ALL, _OWN = -2, -1
+
+
+def _no_task() -> Array:
+    return np.ones((1, 1, 1))
+
+
+@dataclass(frozen=True)
+class KernelOperator(ABC):
+    """Base kernels on the samples of one SVM, and the weights they carry.
+
+    Attributes
+    ----------
+    cells : Cells
+        Where the samples stand.
+    matrices : ndarray of shape (n_matrices, n_tasks, n_tasks)
+        The relation between tasks.
+    separate : bool
+        Whether every task has weights of its own.
+    """
+
+    cells: Cells
+    matrices: Array = field(default_factory=_no_task)
+    separate: bool = False
+
+    @property
+    @abstractmethod
+    def n_kernels(self) -> int:
+        """The number of base kernels."""
+
+    @property
+    @abstractmethod
+    def diagonals(self) -> Array:
+        """The diagonal of every base kernel, of shape (n_kernels, n_samples)."""
+
+    @property
+    def fill(self) -> Fill | None:
+        """The function that computes rows of a combination, where no matrices are in memory."""
+        return None
+
+    @abstractmethod
+    def row_buffer(self) -> Array:
+        """Return room for the rows of a combination."""
+
+    @abstractmethod
+    def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
+        """Return the combination of the kernels with no row computed yet."""
+
+    @abstractmethod
+    def block(self, kernel: Combined, where: Indices) -> Array:
+        """Return some rows of a combination and the same columns."""
+
+    @abstractmethod
+    def add_products(self, change: Array, products: Array) -> None:
+        """Add the products of every kernel with `change`, for each source."""
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return len(self.cells.point)
+
+    @cached_property
+    def n_weights(self) -> int:
+        """The number of weights."""
+        n_tasks = self.matrices.shape[1]
+        return self.n_kernels * (len(self.matrices) + self.separate * n_tasks)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every weight is that of one kernel between all samples."""
+        return self._sources == [_ALL] and not self.separate
+
+    @cached_property
+    def _sources(self) -> list[int]:
+        """The source of each matrix; 0, 1, ... for those that are neither ones nor the identity."""
+        sources, count = [], 0
+        for B in self.matrices:
+            if np.all(B == 1.0):
+                sources.append(_ALL)
+            elif np.array_equal(B, np.eye(len(B))):
+                sources.append(_OWN)
+            else:
+                sources.append(count)
+                count += 1
+        return sources
+
+    @cached_property
+    def joins(self) -> Array:
+        """The other matrices, between cells: of shape (n_joins, n_cells, n_cells)."""
+        task = self.cells.task
+        others = [B for B, s in zip(self.matrices, self._sources, strict=True) if s >= 0]
+        found = np.array(others).reshape(len(others), *self.matrices.shape[1:])
+        return np.ascontiguousarray(found[:, task][:, :, task])
+
+    @cached_property
+    def _has_all(self) -> bool:
+        return _ALL in self._sources
+
+    @cached_property
+    def _has_own(self) -> bool:
+        return self.separate or _OWN in self._sources
+
+    def _rows_of(self, source: int) -> slice:
+        """Return the rows of the products that belong to a source."""
+        if source == _OWN:
+            place = int(self._has_all)
+        else:
+            place = 0 if source == _ALL else self._has_all + self._has_own + source
+        return slice(place * self.n_kernels, (place + 1) * self.n_kernels)
+
+    def no_products(self) -> Array:
+        """Return the products of the zero vector: a row for each kernel and source."""
+        n_sources = self._has_all + self._has_own + len(self.joins)
+        return np.zeros((n_sources * self.n_kernels, self.n_samples))
+
+    def split(self, weights: Array) -> tuple[Array, Array, Array]:
+        """Return the weights between all samples, within each cell, and of the other matrices."""
+        n, places = self.n_kernels, range(len(self.matrices))
+        by_matrix = [weights[n * r : n * (r + 1)] for r in places]
+        far = sum((by_matrix[r] for r in places if self._sources[r] == _ALL), np.zeros(n))
+        between = [by_matrix[r] for r in places if self._sources[r] >= 0]
+        near = np.zeros((0, n))
+        if self._has_own:
+            alike = sum((by_matrix[r] for r in places if self._sources[r] == _OWN), np.zeros(n))
+            near = np.tile(alike, (len(self.cells.task), 1))
+        if self.separate:
+            near += weights[n * len(self.matrices) :].reshape(-1, n)[self.cells.task]
+        return far, near, np.array(between).reshape(len(between), n)
+
+    def diagonal(self, far: Array, near: Array, between: Array, ridge: float) -> Array:
+        """Return the diagonal of the combination with weights that are split."""
+        diagonal = ridge + far @ self.diagonals
+        by_cell = near
+        if len(between):
+            own = np.einsum("rcc->cr", self.joins) @ between
+            by_cell = own if not len(near) else near + own
+        if len(by_cell):
+            diagonal = diagonal + np.einsum("im,mi->i", by_cell[self.cells.cell], self.diagonals)
+        return np.asarray(diagonal)
+
+    def apply(self, weights: Array, products: Array) -> Array:
+        """Return the product with the combination of the kernels."""
+        if self.plain:
+            return np.asarray(weights @ products)
+        far, near, between = self.split(weights)
+        Kv = np.zeros(self.n_samples)
+        if self._has_all:
+            Kv += far @ products[self._rows_of(_ALL)]
+        if self._has_own:
+            Kv += np.einsum("im,mi->i", near[self.cells.cell], products[self._rows_of(_OWN)])
+        for r, theta in enumerate(between):
+            Kv += theta @ products[self._rows_of(r)]
+        return Kv
+
+    def forms(self, products: Array, v: Array) -> Array:
+        """Return q, ``1/2 v'K v`` for the kernel of each weight."""
+        if self.plain:
+            return np.asarray(0.5 * (products @ v))
+        parts = [0.5 * (products[self._rows_of(source)] @ v) for source in self._sources]
+        if self.separate:
+            own = products[self._rows_of(_OWN)] * v
+            by_cell = np.add.reduceat(own, self.cells.starts[:-1], axis=1)
+            by_task = np.zeros((self.matrices.shape[1], self.n_kernels))
+            np.add.at(by_task, self.cells.task, 0.5 * by_cell.T)
+            parts.append(by_task.ravel())
+        return np.concatenate(parts)
+
+    def columns(self, products: Array, where: Indices, kept: Flags | None = None) -> Array:
+        """Return the products at some samples with a column for each weight.
+
+        Parameters
+        ----------
+        products : ndarray
+            As `add_products` leaves them.
+        where : ndarray of int
+            The samples.
+        kept : ndarray of bool, shape (n_weights,), optional
+            The weights whose columns are wanted; all by default.
+        """
+        if self.plain:
+            chosen = products[:, where].T
+            return np.asarray(chosen if kept is None else chosen[:, kept])
+        parts = [products[self._rows_of(source)][:, where].T for source in self._sources]
+        n = self.n_kernels * len(self.matrices)
+        if kept is not None:
+            parts = [np.concatenate(parts, axis=1)[:, kept[:n]]] if parts else []
+        if self.separate:
+            wanted = np.ones((self.matrices.shape[1], self.n_kernels), dtype=np.bool_)
+            if kept is not None:
+                wanted = kept[n:].reshape(wanted.shape)
+            parts.append(self._own_columns(products[self._rows_of(_OWN)], where, wanted))
+        return np.concatenate(parts, axis=1)
+
+    def _own_columns(self, products: Array, where: Indices, wanted: Flags) -> Array:
+        """Return the columns of the wanted weights of single tasks."""
+        place = np.cumsum(wanted).reshape(wanted.shape) - 1
+        found = np.zeros((len(where), int(wanted.sum())))
+        task = self.cells.task[self.cells.cell[where]]
+        for m in range(self.n_kernels):
+            rows = np.flatnonzero(wanted[task, m])
+            found[rows, place[task[rows], m]] = products[m, where[rows]]
+        return found
+
+    @cached_property
+    def traces(self) -> tuple[Array, Array]:
+        """The trace of each weight's kernel, and the number of samples it joins to themselves."""
+        own = np.ones(self.n_samples)
+        by_matrix = [
+            np.diagonal(B)[self.cells.task[self.cells.cell]] @ self.diagonals.T
+            for B in self.matrices
+        ]
+        traces, counts = (
+            [np.concatenate([*by_matrix, np.empty(0)])],
+            [np.full(self.n_kernels * len(by_matrix), float(self.n_samples))],
+        )
+        if self.separate:
+            n_tasks = self.matrices.shape[1]
+            task = self.cells.task[self.cells.cell]
+            number = np.bincount(task, own, n_tasks)
+            sums = [np.bincount(task, one, n_tasks) for one in self.diagonals]
+            traces.append(np.array(sums).T.ravel())
+            counts.append(np.repeat(number, self.n_kernels))
+        return np.concatenate(traces), np.concatenate(counts)
+
+    def samples_of(self, task: int) -> list[slice]:
+        """Return where the samples of a task stand."""
+        starts = self.cells.starts
+        return [slice(*starts[c : c + 2]) for c in np.flatnonzero(self.cells.task == task)]

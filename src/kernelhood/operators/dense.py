@@ -1,0 +1,151 @@
+"""Base kernels whose matrices are in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kernelhood._compiled import compiled
+from kernelhood._typing import Array, Indices
+from kernelhood.operators.base import KernelOperator
+from kernelhood.operators.cells import Cells, one_cell
+from kernelhood.operators.combined import Combined, add_rows, combined_block
+
+
+@dataclass(frozen=True)
+class DenseKernels(KernelOperator):
+    """Base kernels whose matrices are held.
+
+    Attributes
+    ----------
+    Ks : ndarray of shape (n_kernels, n_points, n_points)
+        Base kernel matrices, C-contiguous.
+    """
+
+    Ks: Array = field(kw_only=True)
+
+    @property
+    def n_kernels(self) -> int:
+        """The number of base kernels."""
+        return len(self.Ks)
+
+    @cached_property
+    def diagonals(self) -> Array:
+        """The diagonal of every base kernel, of shape (n_kernels, n_samples)."""
+        return np.einsum("mii->mi", self.Ks)[:, self.cells.point].astype(np.float64, copy=False)
+
+    def row_buffer(self) -> Array:
+        """Return room for all rows, as exact as the kernel matrices are."""
+        return np.empty((self.n_samples, self.n_samples), dtype=self.Ks.dtype)
+
+    @cached_property
+    def _stacked(self) -> Array:
+        return self.Ks.reshape(-1, self.Ks.shape[-1])
+
+    def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
+        """Return the combination of the kernels with no row computed yet."""
+        if self.plain:
+            far, near, between = weights, _NOTHING, _NOTHING
+            diagonal = ridge + weights @ self.diagonals
+        else:
+            far, near, between = self.split(weights)
+            diagonal = self.diagonal(far, near, between, ridge)
+        return Combined(
+            self.Ks,
+            far,
+            np.flatnonzero(far),
+            near,
+            between,
+            self.joins,
+            self.cells,
+            ridge,
+            rows,
+            np.full(self.n_samples, -1, dtype=np.intp),
+            diagonal,
+            self._stacked,
+            _NO_TURN,
+        )
+
+    def block(self, kernel: Combined, where: Indices) -> Array:
+        """Return some rows of a combination and the same columns."""
+        return combined_block(kernel, where)
+
+    def add_products(self, change: Array, products: Array) -> None:
+        """Add the products of every kernel with `change`, for each source."""
+        n, changed = self.n_kernels, np.flatnonzero(change)
+        if self._has_all:
+            if self.cells.plain:
+                _add_all(self._stacked, change, changed, products[:n])
+            else:
+                _add_gathered(self.Ks, self.cells.point, change, products[:n])
+        if self._has_own:
+            own = products[n * self._has_all :][:n]
+            _add_own(self.Ks, self.cells, change, changed, own)
+        if len(self.joins):
+            others = products[n * (self._has_all + self._has_own) :]
+            _add_joined(self.Ks, self.cells, self.joins, change, changed, others)
+
+
+_NOTHING = np.zeros((0, 1))
+_NO_TURN = np.zeros(1, dtype=np.intp)
+
+
+def one_task(Ks: Array, cells: Cells | None = None) -> DenseKernels:
+    """Return the kernels of a task on its own; by default every point is one sample."""
+    return DenseKernels(one_cell(Ks.shape[1]) if cells is None else cells, Ks=Ks)
+
+
+@compiled
+def _add_all(stacked: Array, change: Array, changed: Indices, products: Array) -> None:
+    """Add ``K^m change`` over all samples, reading only rows where the change is not 0."""
+    for m in range(products.shape[0]):
+        add_rows(products[m], change, changed, stacked, m * stacked.shape[1], 1)
+
+
+@compiled
+def _add_gathered(Ks: Array, point: Indices, change: Array, products: Array) -> None:
+    """Add ``K^m change`` over all samples, gathered by points first."""
+    n_points = Ks.shape[1]
+    at_points = np.zeros(n_points)
+    for i in range(change.shape[0]):
+        at_points[point[i]] += change[i]
+    for m in range(Ks.shape[0]):
+        total = np.zeros(n_points)
+        for p in range(n_points):
+            if at_points[p] != 0.0:
+                row = Ks[m, p]
+                for q in range(n_points):
+                    total[q] += at_points[p] * row[q]
+        for i in range(change.shape[0]):
+            products[m, i] += total[point[i]]
+
+
+@compiled
+def _add_own(Ks: Array, cells: Cells, change: Array, changed: Indices, products: Array) -> None:
+    """Add ``K^m change`` over the cell of each sample."""
+    point, cell, starts = cells.point, cells.cell, cells.starts
+    for m in range(Ks.shape[0]):
+        for i in changed:
+            row, own = Ks[m, point[i]], cell[i]
+            for j in range(starts[own], starts[own + 1]):
+                products[m, j] += change[i] * row[point[j]]
+
+
+@compiled
+def _add_joined(
+    Ks: Array, cells: Cells, joins: Array, change: Array, changed: Indices, products: Array
+) -> None:
+    """Add ``K^m change`` over all samples, weighted by each matrix between cells."""
+    point, cell, starts = cells.point, cells.cell, cells.starts
+    n_kernels = Ks.shape[0]
+    for m in range(n_kernels):
+        for i in changed:
+            row = Ks[m, point[i]]
+            for r in range(joins.shape[0]):
+                for other in range(starts.shape[0] - 1):
+                    factor = joins[r, cell[i], other] * change[i]
+                    if factor != 0.0:
+                        for j in range(starts[other], starts[other + 1]):
+                            products[r * n_kernels + m, j] += factor * row[point[j]]

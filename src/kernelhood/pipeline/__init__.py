@@ -1,0 +1,1 @@
+"""The pipeline of all estimators: from tables to problems, from solutions to predictions."""

@@ -1,0 +1,130 @@
+"""The classes of a task: what they are, what they weigh, and one SVM for each pair of them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from kernelhood._typing import AnyArray, Array, Indices
+from kernelhood.losses import Hinge
+from kernelhood.pipeline.problem import Pair
+from kernelhood.tasks import TaskRows, as_objects
+
+
+def task_classes(task: TaskRows, many: bool) -> AnyArray:
+    """Return the task's classes, or raise an error that names the task.
+
+    Parameters
+    ----------
+    task : TaskRows
+        The task.
+    many : bool
+        Whether there may be more than two.
+    """
+    classes = _distinct(task.y)
+    if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
+        raise ValueError(
+            f"Unknown label type: continuous. y of task {task.name!r} holds fractions, "
+            "a classifier needs classes."
+        )
+    if len(classes) == 1:
+        raise ValueError(
+            f"y holds only one class, {classes.tolist()[0]!r}, in task {task.name!r}: "
+            "every task needs samples of two classes."
+        )
+    if len(classes) > 2 and not many:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"y holds {len(classes)} classes in task {task.name!r}."
+        )
+    return classes
+
+
+def _distinct(y: AnyArray) -> AnyArray:
+    """Return the distinct labels, sorted where they can be, as objects where no dtype fits."""
+    if y.dtype.kind != "O":
+        return np.unique(y)
+    found = list(dict.fromkeys(y.tolist()))
+    with suppress(TypeError):
+        found.sort()
+    if len({type(label) for label in found}) == 1 and np.ndim(found[0]) == 0:
+        return np.array(found)
+    return as_objects(found)
+
+
+def class_codes(y: AnyArray, classes: AnyArray) -> Indices:
+    """Return the place of every label among the classes."""
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    return np.array([places[label] for label in y.tolist()], dtype=np.intp)
+
+
+def stacked_classes(classes: list[AnyArray]) -> AnyArray:
+    """Return all tasks' classes as rows of one array that changes no label.
+
+    Rows of tasks with fewer classes are filled up with their last one.
+    """
+    if len({one.dtype.kind for one in classes}) > 1:
+        classes = [one.astype(object) for one in classes]
+    width = max(len(one) for one in classes)
+    return np.stack([one[np.minimum(np.arange(width), len(one) - 1)] for one in classes])
+
+
+def check_class_weight(class_weight: Any, classes: list[AnyArray]) -> None:
+    """Raise where weights are not positive or given to a label that no task has."""
+    if not isinstance(class_weight, dict):
+        return
+    known = {label for own in classes for label in own.tolist()}
+    unknown = [label for label in class_weight if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight holds {unknown}, which are classes of no task in y.")
+    if not all(weight > 0.0 for weight in class_weight.values()):
+        raise ValueError(f"class_weight must hold positive weights, got {class_weight}.")
+
+
+def class_prices(
+    class_weight: Any, classes: AnyArray, code: Indices, sample_weight: Array
+) -> Array:
+    """Return the weight of each sample's class; "balanced" counts samples by their weight."""
+    if class_weight is None:
+        return np.ones(len(code))
+    if isinstance(class_weight, dict):
+        return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])[code]
+    counted = np.bincount(code, sample_weight, len(classes))
+    return np.asarray(sample_weight.sum() / (len(classes) * counted))[code]
+
+
+def one_against_one(code: Indices, cost: Array) -> list[Pair]:
+    """Return one SVM for each pair of classes, the second of them being positive.
+
+    Parameters
+    ----------
+    code : ndarray of int, shape (n_samples,)
+        The class of each sample.
+    cost : ndarray of shape (n_samples,)
+        C times the weight of each sample.
+    """
+    pairs = []
+    for first, second in combinations(range(int(code.max()) + 1), 2):
+        own = np.flatnonzero((code == first) | (code == second))
+        pairs.append(Pair(own, Hinge().box(np.where(code[own] == second, 1.0, -1.0), cost[own])))
+    return pairs
+
+
+def class_scores(values: Array, n_classes: int, width: int) -> Array:
+    """Return a column for each class: its votes, and a confidence that only breaks ties.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_pairs)
+        The function of each pair of classes.
+    n_classes, width : int
+        Number of classes, and of columns; what is left over is minus infinity.
+    """
+    scores = np.full((len(values), width), -np.inf)
+    votes = _ovr_decision_function(values > 0.0, values, n_classes)
+    scores[:, :n_classes] = votes
+    return scores

@@ -1,0 +1,136 @@
+"""The samples of all tasks side by side: an SVM for each pair of classes, a cell for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelhood._typing import Array, Indices
+from kernelhood.losses import BoxLoss, joined
+from kernelhood.operators import Cells, cells_of
+from kernelhood.pipeline.problem import TaskProblem
+from kernelhood.solvers.solution import Solution
+
+_WORTH_SHARING = 0.75
+
+ClassPair = tuple[int, int]
+
+
+def class_pairs(n_pairs: int) -> list[ClassPair]:
+    """Return the places of the two classes of each of a task's SVMs.
+
+    Examples
+    --------
+    >>> class_pairs(3)
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    n_classes = round((1.0 + np.sqrt(1.0 + 8.0 * n_pairs)) / 2.0)
+    return list(combinations(range(n_classes), 2))
+
+
+def pair_numbers(problems: Sequence[TaskProblem]) -> list[list[int]]:
+    """Return for every task the number of each of its pairs of classes among those of all tasks.
+
+    Pairs are the same where the places of their classes among the task's classes are.
+    """
+    keys = [class_pairs(len(problem.pairs)) for problem in problems]
+    order = sorted({key for own in keys for key in own})
+    return [[order.index(key) for key in own] for own in keys]
+
+
+@dataclass(frozen=True)
+class JointSamples:
+    """The samples of all tasks in the order of the joint problem.
+
+    There is one SVM for each pair of classes, and in it a cell for each task that has this pair.
+    Two classes, and regression, are one SVM.
+
+    Attributes
+    ----------
+    points : ndarray or CSR matrix of shape (n_points, n_features)
+        The points, each once where samples repeat them often.
+    cells : list of Cells
+        Where the samples of every SVM stand.
+    places : list of ndarray of int
+        For every task where its samples, in the order of its own problem, are in the joint one.
+    counts : ndarray of shape (n_tasks, n_points)
+        The weight of each task's samples at each point.
+    """
+
+    points: Any
+    cells: list[Cells]
+    places: list[Indices]
+    counts: Array
+
+    @classmethod
+    def of(cls, problems: Sequence[TaskProblem]) -> JointSamples:
+        """Put the samples of the tasks side by side."""
+        numbered = pair_numbers(problems)
+        members: dict[int, list[tuple[int, int]]] = {}
+        for t, own in enumerate(numbered):
+            for pair, number in enumerate(own):
+                members.setdefault(number, []).append((t, pair))
+        sizes = [[len(pair.sample) for pair in problem.pairs] for problem in problems]
+        starts = [np.concatenate([[0], np.cumsum(own)]) for own in sizes]
+        numbers, points = _numbered(problems, sum(map(sum, sizes)))
+        places = [np.empty(sum(own), dtype=np.intp) for own in sizes]
+        cells, at = [], 0
+        for number in sorted(members):
+            pieces = []
+            for t, pair in members[number]:
+                pieces.append(numbers[t][problems[t].pairs[pair].sample])
+                place = slice(*starts[t][pair : pair + 2])
+                places[t][place] = np.arange(at, at + len(pieces[-1]))
+                at += len(pieces[-1])
+            tasks = np.array([t for t, _ in members[number]])
+            lengths = np.array([len(piece) for piece in pieces])
+            cells.append(cells_of(np.concatenate(pieces), lengths, tasks))
+        counts = np.zeros((len(problems), points.shape[0]))
+        for t, problem in enumerate(problems):
+            np.add.at(counts[t], numbers[t], problem.sample_weight)
+        return cls(points, cells, places, counts)
+
+    def losses(self, problems: Sequence[TaskProblem], intercept: str) -> list[BoxLoss]:
+        """Return the loss of every SVM, with an intercept for each task or one in common."""
+        seen = [0] * len(problems)
+        found = []
+        for cells in self.cells:
+            parts = []
+            for t in cells.task:
+                parts.append(problems[t].pairs[seen[t]].loss)
+                seen[t] += 1
+            groups = cells.starts if intercept == "task" else cells.starts[[0, -1]]
+            found.append(joined(parts, groups))
+        return found
+
+    def intercepts(self, found: Solution, task: int) -> Array:
+        """Return the intercepts of a task's SVMs."""
+        tasks = np.concatenate([cells.task for cells in self.cells])
+        by_cell = found.intercepts
+        if len(by_cell) != len(tasks):
+            by_cell = np.repeat(by_cell, [len(cells.task) for cells in self.cells])
+        return np.asarray(by_cell[tasks == task])
+
+
+def _numbered(problems: Sequence[TaskProblem], n_samples: int) -> tuple[list[Indices], Any]:
+    """Return the number of every task's points, and the points.
+
+    Equal points get one number where that makes the kernel matrices a good deal smaller.
+    """
+    parts = [problem.X for problem in problems]
+    sizes = [part.shape[0] for part in parts]
+    places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    if sparse.issparse(parts[0]):
+        return places, sparse.vstack(parts, format="csr")
+    stacked = np.ascontiguousarray(np.vstack(parts))
+    known: dict[bytes, int] = {}
+    number = np.array([known.setdefault(row.tobytes(), len(known)) for row in stacked])
+    if len(known) > _WORTH_SHARING * n_samples:
+        return places, stacked
+    first = np.unique(number, return_index=True)[1]
+    return [number[place] for place in places], stacked[first]

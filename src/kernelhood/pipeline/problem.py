@@ -1,0 +1,148 @@
+"""One task as a method gets it, and what the method makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernelhood._typing import Array, Indices
+from kernelhood.losses import BoxLoss, box_loss
+from kernelhood.penalties import Penalty
+from kernelhood.pipeline.inspection import Neighborhood
+from kernelhood.solvers.solution import Solution, recertified
+from kernelhood.solvers.warm_start import closest_start
+
+
+class Pair(NamedTuple):
+    """One SVM of a task: all its samples, or those of two of its classes.
+
+    Attributes
+    ----------
+    sample : ndarray of int, shape (n_entries,)
+        The task's samples that take part.
+    loss : BoxLoss
+        Their loss.
+    """
+
+    sample: Indices
+    loss: BoxLoss
+
+    @classmethod
+    def whole(cls, loss: BoxLoss) -> Pair:
+        """Return the SVM of all samples."""
+        return cls(np.arange(len(loss.target), dtype=np.intp), loss)
+
+
+@dataclass(frozen=True)
+class TaskProblem:
+    """One task as the solvers see it.
+
+    Attributes
+    ----------
+    name : hashable
+        The task.
+    rows : ndarray of int, shape (n_samples,)
+        Its rows in X, those of weight 0 left out.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Its points.
+    pairs : list of Pair
+        One SVM, or one for each pair of its classes.
+    sample_weight : ndarray of shape (n_samples,)
+        How often each sample counts.
+    start : Solution, optional
+        The solution of a model that differs in `_path_parameters` only.
+    together : Solution, optional
+        The same for all tasks as one, where they are solved jointly.
+    carry : callable, optional
+        Returns that of the same model with another C, brought into this box, or None.
+    weights : ndarray, optional
+        Weights to start from, where a problem has many stationary points.
+    only_scored : bool
+        Whether nothing but the predictor is wanted, as in a search.
+    kept : dict
+        What a method wants to keep for other models with the same loss and kernels.
+    """
+
+    name: Hashable
+    rows: Indices
+    X: Any
+    pairs: list[Pair]
+    sample_weight: Array
+    start: Solution | None = None
+    together: Solution | None = None
+    carry: Callable[[], Solution | None] | None = None
+    weights: Any = None
+    only_scored: bool = False
+    kept: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def loss(self) -> BoxLoss:
+        """The loss of a task with a single SVM."""
+        (pair,) = self.pairs
+        return pair.loss
+
+    def thinned(self, count: int) -> TaskProblem:
+        """Return the task with one of `count` samples of each class, counted that many times."""
+        kept, pairs = np.zeros(len(self.rows), dtype=np.bool_), []
+        for pair in self.pairs:
+            order = np.argsort(pair.loss.upper > 0.0, kind="stable")
+            kept[pair.sample[order[::count]]] = True
+        place = np.cumsum(kept) - 1
+        for pair in self.pairs:
+            own = kept[pair.sample]
+            loss = pair.loss
+            times = len(own) / max(int(own.sum()), 1)
+            part = box_loss(
+                loss.target[own], times * loss.lower[own], times * loss.upper[own], loss.epsilon
+            )
+            pairs.append(Pair(place[pair.sample[own]].astype(np.intp), part))
+        times = len(kept) / int(kept.sum())
+        weight = times * self.sample_weight[kept]
+        X = self.X[np.flatnonzero(kept)]
+        return TaskProblem(self.name, self.rows[kept], X, pairs, weight, only_scored=True)
+
+    def by_pair(self, v: Array) -> Array:
+        """Return a dual vector as a row for each SVM and a column for each sample."""
+        coefficients = np.zeros((len(self.pairs), len(self.rows)))
+        ends = np.cumsum([len(pair.sample) for pair in self.pairs])
+        for number, (pair, part) in enumerate(zip(self.pairs, np.split(v, ends[:-1]), strict=True)):
+            coefficients[number, pair.sample] = part
+        return coefficients
+
+    @property
+    def carried(self) -> Solution | None:
+        """The solution of the same model with another C, computed when it is asked for."""
+        return None if self.carry is None else self.carry()
+
+    @property
+    def starts(self) -> list[Solution]:
+        """All there is to start from."""
+        return [one for one in (self.start, self.carried) if one is not None]
+
+    def start_for(self, penalty: Penalty, tol: float) -> Solution | None:
+        """Return the closest start; the first one where it solves the problem already."""
+        if self.start is not None and recertified(self.start, penalty, tol) is not None:
+            return self.start
+        return closest_start(self.starts, penalty)
+
+
+@dataclass(frozen=True)
+class TaskSolution:
+    """What a method learns for one task.
+
+    Attributes
+    ----------
+    solution : Solution
+        Weights, dual vector and certificate.
+    neighborhood : Neighborhood, optional
+        The neighborhood-defining matrix, where the method has one.
+    together : Solution, optional
+        The solution of the joint problem of which this is the task's part.
+    """
+
+    solution: Solution
+    neighborhood: Neighborhood | None = None
+    together: Solution | None = None

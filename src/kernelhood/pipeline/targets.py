@@ -1,0 +1,255 @@
+"""What a target means: one of the task's classes, or a number."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from kernelhood._typing import AnyArray, Array
+from kernelhood.losses import EpsilonInsensitive, Loss
+from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.classes import (
+    check_class_weight,
+    class_codes,
+    class_prices,
+    class_scores,
+    one_against_one,
+    stacked_classes,
+    task_classes,
+)
+from kernelhood.pipeline.problem import Pair
+from kernelhood.tasks import TaskRows
+
+
+class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
+    """The classifier's part of the pipeline: the classes of each task, the hinge loss.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced", optional
+        Weights of the classes, as in scikit-learn.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or list of these
+        The classes, per task where they differ.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    class_weight: Any
+
+    #: Whether a task may have more than two classes.
+    _many_classes = False
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.task_column = task_column
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_targets(self, y: Any) -> AnyArray:
+        raw = np.asarray(y)
+        wide = raw.ndim == 2
+        labels = raw if wide else np.asarray(column_or_1d(y))
+        assert_all_finite(
+            labels, allow_nan=wide, estimator_name=type(self).__name__, input_name="y"
+        )
+        return labels
+
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
+        self._task_classes = [task_classes(task, self._many_classes) for task in tasks]
+        check_class_weight(self.class_weight, self._task_classes)
+        first = self._task_classes[0]
+        same = all(np.array_equal(first, other) for other in self._task_classes)
+        self.classes_ = first if same else self._task_classes
+        encoded = []
+        for task, classes, weight in zip(tasks, self._task_classes, sample_weights, strict=True):
+            code = class_codes(task.y, classes)
+            prices = class_prices(self.class_weight, classes, code, weight)
+            encoded.append(one_against_one(code, self.C * weight * prices))
+        return encoded
+
+    def _loss_key(self) -> Hashable:
+        weights = self.class_weight
+        return self.C, tuple(weights.items()) if isinstance(weights, dict) else weights
+
+    @property
+    def _width(self) -> int:
+        """The largest number of classes of a task."""
+        return max(len(classes) for classes in self._task_classes)
+
+    def _decide(self, values: Array, number: int) -> Array:
+        """Return the values of a task's pairs of classes as decision values."""
+        if self._width == 2:
+            return values[:, 0]
+        return class_scores(values, len(self._task_classes[number]), self._width)
+
+    def decision_function(self, X: Any, *, task: Any = None) -> Array:
+        """Return the signed decision values; positive ones mean the task's second class.
+
+        Where a task has more than two classes, there is a column for each class of the row's task,
+        by one-against-one votes and then by confidence; the largest one wins. Columns that a task
+        with fewer classes has no use for are minus infinity.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Points.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y; each with
+        one more axis for the classes where there are more than two
+        """
+        return self._values(X, task)[0]
+
+    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
+        """Return the predicted class of every row.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Points.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+        """
+        check_is_fitted(self)
+        values, which = self._values(X, task)
+        classes = stacked_classes(self._task_classes)
+        code = (values > 0.0).astype(np.intp) if self._width == 2 else values.argmax(axis=-1)
+        numbers = np.arange(len(classes)) if which is None else which
+        return np.asarray(classes[numbers, code])
+
+    score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
+
+    @staticmethod
+    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+        return float(np.average(y == predicted, weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._many_classes
+        return tags
+
+
+class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
+    """The regressor's part of the pipeline: numbers, the epsilon-insensitive loss.
+
+    Parameters
+    ----------
+    epsilon : float
+        Half the width of the insensitive tube, in the units of y.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    epsilon: float
+    loss: str | Loss = "epsilon_insensitive"
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.epsilon = epsilon
+        self.tol = tol
+        self.max_iter = max_iter
+        self.task_column = task_column
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_targets(self, y: Any) -> AnyArray:
+        wide = np.asarray(y).ndim == 2
+        return np.asarray(
+            check_array(
+                y,
+                ensure_2d=False,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan" if wide else True,
+                input_name="y",
+                estimator=self,
+            )
+        )
+
+    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
+        loss = self._loss()
+        return [
+            [Pair.whole(loss.box(task.y, self.C * weight))]
+            for task, weight in zip(tasks, sample_weights, strict=True)
+        ]
+
+    def _loss(self) -> Loss:
+        """Return the loss of all tasks; the user's own where one is given."""
+        return self.loss if isinstance(self.loss, Loss) else EpsilonInsensitive(float(self.epsilon))
+
+    def _loss_key(self) -> Hashable:
+        return self.C, self._loss().key
+
+    def _decide(self, values: Array, number: int) -> Array:
+        """Return the values of the one function."""
+        return values[:, 0]
+
+    def predict(self, X: Any, *, task: Any = None) -> Array:
+        """Return the predicted target of every row.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Points.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+        """
+        return self._values(X, task)[0]
+
+    score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
+
+    @staticmethod
+    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+        return float(r2_score(y, predicted, sample_weight=sample_weight))

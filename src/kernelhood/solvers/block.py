@@ -1,0 +1,201 @@
+"""One SVM as a function of its kernel weights: value, gradient and Hessian."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelhood._typing import Array, Flags, Indices
+from kernelhood.losses import BoxLoss
+from kernelhood.losses.box import svm_values
+from kernelhood.operators import KernelOperator
+from kernelhood.operators.centring import centred
+from kernelhood.operators.combined import Combined
+from kernelhood.solvers.hessian import value_hessian
+from kernelhood.solvers.svm import solve_svm
+
+
+class BlockPoint(NamedTuple):
+    """The SVM at given weights; `v` and `products` are in the block's own units.
+
+    Attributes
+    ----------
+    v : ndarray of shape (n_samples,)
+        Signed dual vector, feasible.
+    products : ndarray
+        Its products with the kernels.
+    ridge : float
+        What the SVM added to the diagonal to single out one dual vector.
+    intercepts : ndarray of shape (n_groups,)
+        The intercepts.
+    value : float
+        The primal value of the SVM, an upper bound of S(weights).
+    gain : float
+        The linear part of the dual objective; ``gain - q'theta`` is a lower bound of S(theta) for
+        every theta.
+    q : ndarray of shape (n_weights,)
+        ``1/2 v'K^m v``, minus the gradient of S.
+    """
+
+    v: Array
+    products: Array
+    ridge: float
+    intercepts: Array
+    value: float
+    gain: float
+    q: Array
+
+
+class Block:
+    """The kernels and the loss of one SVM.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        The kernels on its samples.
+    loss : BoxLoss
+        The loss at its samples.
+    parts : tuple of ndarray of int, optional
+        Where the block's weights come from: they are the sum over these of ``weights[part]``. By
+        default they are all weights of the problem.
+    """
+
+    def __init__(
+        self, operator: KernelOperator, loss: BoxLoss, parts: tuple[Indices, ...] | None = None
+    ) -> None:
+        self._centred, self.parts = centred(operator, loss.group_starts), parts
+        self.operator = self._centred.operator
+        self.loss, self.units = in_units(loss)
+        self._rows: Array | None = None
+        self._last: tuple[Array, Combined] | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return self.operator.n_samples
+
+    def at(self, weights: Array, v: Array | None = None) -> BlockPoint:
+        """Return what a dual vector says of the weights, without solving; v = 0 by default."""
+        products = self.operator.no_products()
+        start = np.zeros(self.n_samples)
+        if v is not None:
+            start = v / self.units.box
+            self.operator.add_products(start, products)
+        return self.point(weights, start, products, 0.0)
+
+    def point(self, weights: Array, v: Array, products: Array, ridge: float) -> BlockPoint:
+        """Return a dual vector in the block's units with its values at the weights."""
+        units = self.units
+        Kv = self.operator.apply(weights / units.weight, products)
+        intercepts, value, gain = svm_values(v, Kv, self.loss)
+        return BlockPoint(
+            v,
+            products,
+            ridge,
+            self._raised(intercepts, weights, v) * units.target + units.centres,
+            value * units.value,
+            gain * units.value,
+            self.operator.forms(products, v) * units.box**2,
+        )
+
+    def _raised(self, intercepts: Array, weights: Array, v: Array) -> Array:
+        """Return the intercepts of the kernels as they were given, before they were centred."""
+        shifts = self._centred.shifts(weights / self.units.weight, v)
+        if isinstance(shifts, float):
+            return intercepts
+        return intercepts - (shifts if len(shifts) == len(intercepts) else shifts[:1])
+
+    def solve(
+        self,
+        weights: Array,
+        start: BlockPoint,
+        shrink: float,
+        gap: float,
+        ridge: float,
+        exact: bool = False,
+    ) -> BlockPoint:
+        """Solve the SVM at the weights.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Where.
+        start : BlockPoint
+            The point to start from.
+        shrink : float
+            What to multiply its dual vector with.
+        gap : float
+            Duality gap to reach.
+        ridge : float
+            What is added to the diagonal of the kernel, in the block's units.
+        exact : bool
+            Whether to go for an interior point at once.
+        """
+        units, operator = self.units, self.operator
+        if self._rows is None:
+            self._rows = operator.row_buffer()
+        theta = weights / units.weight
+        v, products = start.v, start.products
+        if shrink != 1.0:
+            v, products = shrink * v, shrink * products
+        kernel = operator.combined(theta, ridge, self._rows)
+        Kv = operator.apply(theta, products) + ridge * v
+        found, _ = solve_svm(kernel, self.loss, v, Kv, gap / units.value, operator.fill, exact)
+        products = products.copy()
+        operator.add_products(found - v, products)
+        self._last = found, kernel
+        return self.point(weights, found, products, ridge)
+
+    def hessian(self, weights: Array, point: BlockPoint, kept: Flags | None) -> Array:
+        """Return the Hessian of S for the kept weights."""
+        kernel = self._kernel_of(weights, point)
+        H = value_hessian(self.operator, kernel, point.v, point.products, self.loss, kept)
+        return H * (self.units.value / self.units.weight**2)
+
+    def _kernel_of(self, weights: Array, point: BlockPoint) -> Combined:
+        """Return the kernel of a point, with the rows of its SVM where that was the last one."""
+        if self._last is not None and self._last[0] is point.v:
+            return self._last[1]
+        if self._rows is None:
+            self._rows = self.operator.row_buffer()
+        kernel = self.operator.combined(weights / self.units.weight, point.ridge, self._rows)
+        self._last = point.v, kernel
+        return kernel
+
+
+class Units(NamedTuple):
+    """Sizes of the box and the target, and the centre of each group: the solver sees 1, 1 and 0.
+
+    Every group has an intercept, so that moving its targets changes nothing else.
+    """
+
+    box: float
+    target: float
+    centres: Array
+
+    @property
+    def weight(self) -> float:
+        """The unit of the kernel weights."""
+        return self.target / self.box
+
+    @property
+    def value(self) -> float:
+        """The unit of the objective."""
+        return self.target * self.box
+
+
+def in_units(loss: BoxLoss) -> tuple[BoxLoss, Units]:
+    """Return a loss in the units that suit it, and these units."""
+    starts = loss.group_starts
+    sizes = np.diff(starts)
+    centres = np.add.reduceat(loss.target, starts[:-1]) / sizes
+    centred = loss.target - (centres[0] if len(sizes) == 1 else np.repeat(centres, sizes))
+    box = float(max(loss.upper.max(), -loss.lower.min()))
+    spread = float(np.sqrt(np.mean(centred**2)))
+    # Targets that differ by rounding alone are constant.
+    size = spread if spread > 1e-14 * float(np.abs(centres).max()) else 1.0
+    scaled = BoxLoss(
+        centred / size, loss.lower / box, loss.upper / box, loss.epsilon / size, starts
+    )
+    return scaled, Units(box, size, centres)

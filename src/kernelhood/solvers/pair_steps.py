@@ -1,0 +1,190 @@
+"""Pair steps on the SVM dual (sequential minimal optimisation), with rows on demand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelhood._compiled import compiled
+from kernelhood._typing import Array
+from kernelhood.losses.box import BoxLoss, svm_gap
+from kernelhood.operators.combined import Combined, fill_row
+
+_FLAT = 1e-12
+_ROUNDS_BETWEEN_LOOKS = 4
+_ROUNDS_GROW_FROM = 100
+
+
+@compiled
+def _slopes(
+    value: float, target: float, lower: float, upper: float, epsilon: float
+) -> tuple[float, float]:
+    """Return the parts of a sample's one-sided derivatives that do not depend on ``Kv``.
+
+    The first is for growing its entry of v from `value` (minus infinity at the upper bound), the
+    second for shrinking it (plus infinity at the lower bound); they differ at the kink of
+    ``epsilon |v_i|``.
+    """
+    grow, shrink = -np.inf, np.inf
+    if value < upper:
+        grow = target - (epsilon if value >= 0.0 else -epsilon)
+    if value > lower:
+        shrink = target - (epsilon if value > 0.0 else -epsilon)
+    return grow, shrink
+
+
+@compiled
+def _partner(
+    steepest: float, own: float, row: Array, diagonal: Array, slack: Array, flat: float
+) -> int:
+    """Return the place of the sample whose pair with one of diagonal `own` gains most, or -1."""
+    j, best = -1, 0.0
+    for k in range(slack.shape[0]):
+        gain = steepest - slack[k]
+        if gain > 0.0:
+            gain *= gain / max(own + diagonal[k] - 2.0 * row[k], flat)
+            if gain > best:
+                j, best = k, gain
+    return j
+
+
+@compiled
+def _shift(
+    Kv: Array, move: float, plus: Array, minus: Array, grow: Array, shrink: Array, slack: Array
+) -> tuple[int, float, float]:
+    """Add ``move * (plus - minus)`` to Kv, and put ``shrink - Kv`` into `slack`.
+
+    Returns the steepest sample to grow, its slope, and the least slope of those to shrink.
+    """
+    # Two loops: the processor can do the first one for several samples at a time.
+    for k in range(Kv.shape[0]):
+        value = Kv[k] + move * (plus[k] - minus[k])
+        Kv[k] = value
+        slack[k] = shrink[k] - value
+    i, steepest, least = 0, -np.inf, np.inf
+    for k in range(Kv.shape[0]):
+        least = min(least, slack[k])
+        slope = grow[k] - Kv[k]
+        if slope > steepest:
+            i, steepest = k, slope
+    return i, steepest, least
+
+
+@compiled
+def _steps_between_looks(n_samples: int) -> int:
+    """Return how many steps have to halve the gap; the dearer what follows, the more."""
+    return n_samples * max(_ROUNDS_BETWEEN_LOOKS, n_samples // _ROUNDS_GROW_FROM)
+
+
+@compiled
+def _worst(edges: Array) -> int:
+    """Return the group with the largest violation."""
+    worst = 0
+    for g in range(1, edges.shape[0]):
+        if edges[g, 0] - edges[g, 1] > edges[worst, 0] - edges[worst, 1]:
+            worst = g
+    return worst
+
+
+@compiled
+def pair_steps(
+    kernel: Combined,
+    loss: BoxLoss,
+    v: Array,
+    Kv: Array,
+    tol: float,
+    max_steps: int,
+    gap_tol: float = np.inf,
+) -> tuple[Array, int, int]:
+    """Improve v by pair steps until the largest KKT violation of every group is at most `tol`.
+
+    Where the duality gap is then still larger than `gap_tol`, smaller violations are asked for.
+    Steps that do not halve the gap in a few rounds through the samples have stalled, and are left.
+
+    Pairs are chosen by the second-order rule: in the group with the largest violation the steepest
+    sample to grow, then the partner that promises the largest gain.
+
+    Parameters
+    ----------
+    kernel : Combined
+        The kernel; rows of the samples that take part are computed.
+    loss : BoxLoss
+        Box and linear term.
+    v, Kv : ndarray of shape (n_samples,)
+        A feasible dual vector and its product with K; both are updated in place.
+    tol : float
+        Largest violation to accept, in units of the target.
+    max_steps : int
+        Give up after this many pair steps and looks at the gap.
+    gap_tol : float
+        Absolute duality gap to reach; by default any.
+
+    Returns
+    -------
+    edges : ndarray of shape (n_groups, 2)
+        The interval that the violation of each group spans, the larger end first.
+    n_steps : int
+        Pair steps taken, looks at the gap included.
+    missing : int
+        The sample whose row is needed to go on, where rows are filled from outside; or -1.
+    """
+    # The loop works on plain arrays: to hand a tuple to a function counts references to all parts.
+    target, lower, upper, epsilon, starts = loss
+    held, rows, slot, diagonal = kernel.Ks.shape[0] > 0, kernel.rows, kernel.slot, kernel.diagonal
+    n, n_groups = len(v), starts.shape[0] - 1
+    apart = kernel.active.shape[0] == 0 and kernel.joins.shape[0] == 0
+    flat = max(_FLAT * np.max(diagonal), 1e-300)
+    grow, shrink, slack = np.empty(n), np.empty(n), np.empty(n)
+    top, edges = np.empty(n_groups, np.intp), np.empty((n_groups, 2))
+    for k in range(n):
+        grow[k], shrink[k] = _slopes(v[k], target[k], lower[k], upper[k], epsilon)
+    for g in range(n_groups):
+        here = slice(starts[g], starts[g + 1])
+        look = _shift(
+            Kv[here], 0.0, diagonal[here], diagonal[here], grow[here], shrink[here], slack[here]
+        )
+        top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+    gap, looked = np.inf, 0
+    wait = _steps_between_looks(n) if gap_tol < np.inf else max_steps
+    for step in range(max_steps):
+        group = _worst(edges)
+        steepest, i = edges[group, 0], top[group]
+        done = steepest - edges[group, 1] <= tol
+        if done or step - looked == wait:
+            before, gap = gap, svm_gap(v, Kv, 0.5 * (edges[:, 0] + edges[:, 1]), loss)
+            if gap <= gap_tol or not (done or gap <= 0.5 * before):
+                return edges, step, -1
+            looked = step
+            if done:
+                tol *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+                continue
+        if slot[i] < 0:
+            if not held:
+                return edges, step, i
+            fill_row(kernel, i)
+        here = slice(starts[group], starts[group + 1])
+        j = _partner(steepest, diagonal[i], rows[slot[i], here], diagonal[here], slack[here], flat)
+        if j < 0:
+            return edges, step, -1
+        j += starts[group]
+        if slot[j] < 0:
+            if not held:
+                return edges, step, j
+            fill_row(kernel, j)
+        row_i, row_j = rows[slot[i]], rows[slot[j]]
+        bend = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], flat)
+        # Both move to their next bound or kink at most, and land on it exactly.
+        stop_i, stop_j = 0.0 if v[i] < 0.0 else upper[i], 0.0 if v[j] > 0.0 else lower[j]
+        move = min((steepest - slack[j]) / bend, stop_i - v[i], v[j] - stop_j)
+        v[i] = stop_i if move >= stop_i - v[i] else v[i] + move
+        v[j] = stop_j if move >= v[j] - stop_j else v[j] - move
+        grow[i], shrink[i] = _slopes(v[i], target[i], lower[i], upper[i], epsilon)
+        grow[j], shrink[j] = _slopes(v[j], target[j], lower[j], upper[j], epsilon)
+        # Where no kernel reaches beyond a cell, only the group's own values change.
+        first, last = (group, group + 1) if apart else (0, n_groups)
+        for g in range(first, last):
+            here = slice(starts[g], starts[g + 1])
+            look = _shift(
+                Kv[here], move, row_i[here], row_j[here], grow[here], shrink[here], slack[here]
+            )
+            top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+    return edges, max_steps, -1

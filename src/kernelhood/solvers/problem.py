@@ -1,0 +1,254 @@
+"""One or more SVMs whose kernels have weights in common, and what these weights cost.
+
+    min over weights of   sum_b S_b(weights) + penalty(weights)
+
+Inside, weights are in units in which every kernel has a diagonal of one on average, and kernels
+that are zero at all samples are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelhood._typing import Array, Flags
+from kernelhood.parallel import map_in_threads
+from kernelhood.penalties import DualPoint, Penalty
+from kernelhood.solvers.block import Block, BlockPoint
+
+#: What is this small beside targets that are all missed by their size is nothing.
+_ROUNDING = 1e-12
+_LARGE = 1000
+
+
+class State(NamedTuple):
+    """Weights with an SVM for every block.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_kept,)
+        The weights in the problem's units.
+    points : list of BlockPoint
+        The SVMs.
+    objective, svm_value : float
+        The primal value, and the SVMs' part of it.
+    dual : DualPoint
+        Gain and q of the dual vectors, in the problem's units.
+    """
+
+    x: Array
+    points: list[BlockPoint]
+    objective: float
+    svm_value: float
+    dual: DualPoint
+
+    @property
+    def scale(self) -> float:
+        """What accuracy is measured against: the objective, or the SVMs' part where it is more."""
+        return max(abs(self.objective), self.svm_value, 1e-300)
+
+
+class Problem:
+    """The SVMs and the penalty.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The SVMs.
+    penalty : Penalty
+        Price and set of all weights, in the user's units.
+    n_jobs : int, optional
+        Threads over blocks.
+    """
+
+    def __init__(
+        self, blocks: Sequence[Block], penalty: Penalty, n_jobs: int | None = None
+    ) -> None:
+        self.blocks, self.n_jobs = list(blocks), n_jobs
+        self.user_penalty = penalty
+        size = max(block.units.weight for block in self.blocks)
+        self.kept, self.unit = penalty.units(self._mean_diagonals(), size)
+        self.whole = bool(self.kept.all())
+        self.penalty = penalty.restricted(self.kept, self.unit)
+        self.floor = _ROUNDING * sum(block.n_samples * block.units.value for block in blocks)
+
+    def _mean_diagonals(self) -> Array:
+        """Return the mean diagonal of each weight's kernel over the samples it joins."""
+        if len(self.blocks) == 1 and self.blocks[0].parts is None:
+            traces, counts = self.blocks[0].operator.traces
+            return traces / np.maximum(counts, 1.0)
+        total = [
+            self._spread(block, values)
+            for block in self.blocks
+            for values in (np.stack(block.operator.traces, axis=1),)
+        ]
+        traces, counts = np.sum(total, axis=0).T
+        return np.asarray(traces / np.maximum(counts, 1.0))
+
+    @property
+    def n_weights(self) -> int:
+        """The number of all weights."""
+        parts = [part for block in self.blocks for part in block.parts or ()]
+        if parts:
+            return 1 + max(int(part.max()) for part in parts)
+        return self.blocks[0].operator.n_weights
+
+    def _spread(self, block: Block, values: Array) -> Array:
+        """Return values of a block's weights, summed up at the weights they come from."""
+        if block.parts is None:
+            return values
+        total = np.zeros((self.n_weights, *values.shape[1:]))
+        for part in block.parts:
+            total[part] += values
+        return total
+
+    @property
+    def is_large(self) -> bool:
+        """Whether an SVM costs much more than a better bound."""
+        return max(block.n_samples for block in self.blocks) >= _LARGE
+
+    def start(self) -> Array:
+        """Return the penalty's own start; where tasks share kernels, with these alone.
+
+        Kernels of single tasks are many, and most of them are not needed.
+        """
+        x, operator = self.penalty.start(), self.blocks[0].operator
+        shared = np.zeros(len(self.kept), dtype=np.bool_)
+        if operator.separate:
+            shared[: operator.n_kernels * len(operator.matrices)] = True
+        shared = shared[self.kept]
+        return self.penalty.nearest(np.where(shared, x, 0.0)) if shared.any() else x
+
+    def weights(self, x: Array) -> Array:
+        """Return weights in the user's units."""
+        if self.whole:
+            return x * self.unit
+        weights = np.zeros(len(self.kept))
+        weights[self.kept] = x * self.unit
+        return weights
+
+    def x_of(self, weights: Array) -> Array:
+        """Return weights in the problem's units, moved into the penalty's set."""
+        x = weights[self.kept] / self.unit
+        return x if self.penalty.contains(x) else self.penalty.nearest(x)
+
+    def _own(self, block: Block, weights: Array) -> Array:
+        """Return the weights of a block."""
+        if block.parts is None:
+            return weights
+        return np.sum([weights[part] for part in block.parts], axis=0)
+
+    def _state(self, x: Array, points: list[BlockPoint]) -> State:
+        if len(points) == 1 and self.blocks[0].parts is None:
+            value, gain, q = points[0].value, points[0].gain, points[0].q
+        else:
+            value, gain = sum(one.value for one in points), sum(one.gain for one in points)
+            q = np.sum(
+                [
+                    self._spread(*pair)
+                    for pair in zip(self.blocks, (p.q for p in points), strict=True)
+                ],
+                axis=0,
+            )
+        q = q * self.unit if self.whole else q[self.kept] * self.unit
+        return State(x, points, value + self.penalty.value(x), value, DualPoint(gain, q))
+
+    def _each(self, work: Callable[[int, Array], BlockPoint], x: Array) -> State:
+        weights = self.weights(x)
+        if len(self.blocks) == 1:
+            return self._state(x, [work(0, self._own(self.blocks[0], weights))])
+        jobs = [(b, self._own(block, weights)) for b, block in enumerate(self.blocks)]
+        return self._state(x, map_in_threads(lambda job: work(*job), jobs, self.n_jobs))
+
+    def at(self, x: Array, v: Array | None = None) -> State:
+        """Return what a dual vector says of the weights, without solving; v = 0 by default."""
+        vs = [None] * len(self.blocks) if v is None else self.by_block(v)
+        return self._each(lambda b, own: self.blocks[b].at(own, vs[b]), x)
+
+    def by_block(self, v: Array) -> list[Array]:
+        """Return the parts of a vector over all samples that belong to each block."""
+        if len(self.blocks) == 1:
+            return [v]
+        return np.split(v, np.cumsum([block.n_samples for block in self.blocks])[:-1])
+
+    def solve(
+        self,
+        x: Array,
+        start: State,
+        gap: float,
+        ridge: float,
+        *,
+        shrink: float = 1.0,
+        exact: bool = False,
+    ) -> State:
+        """Solve all SVMs at the weights.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_kept,)
+            The weights.
+        start : State
+            Where to start from.
+        gap, ridge : float
+            Duality gap to reach, and what a ridge on the diagonal may cost; both as a share of the
+            start's scale.
+        shrink : float
+            What to multiply the dual vectors with.
+        exact : bool
+            Whether to go for interior points at once.
+        """
+        share = start.scale / max(start.svm_value, 1e-300)
+
+        def work(b: int, own: Array) -> BlockPoint:
+            block, before = self.blocks[b], start.points[b]
+            size = before.value * share
+            if size <= 0.0:  # the start solves its SVM, whose value is 0, for all weights
+                size = block.units.value * 1e-12
+            length = float(before.v @ before.v)
+            added = ridge * min(1.0, size / (block.units.value * max(length, 1e-300)))
+            return block.solve(own, before, shrink, gap * size, added, exact)
+
+        return self._each(work, x)
+
+    def hessian(self, here: State, kept: Flags | None = None) -> Array:
+        """Return the Hessian of the SVMs' values, for all weights or those that are kept."""
+        weights = self.weights(here.x)
+        wanted = self._wanted(kept)
+        total: Array | float = 0.0
+        for block, point in zip(self.blocks, here.points, strict=True):
+            own = self._own(block, weights)
+            if block.parts is None:
+                total = total + block.hessian(own, point, wanted)
+            else:
+                total = self._added(total, block, block.hessian(own, point, None))
+        unit = self.unit if kept is None else self.unit[kept]
+        return np.asarray(total * unit[:, None] * unit)
+
+    def _wanted(self, kept: Flags | None) -> Flags | None:
+        """Return which of all weights are wanted, None for all of them."""
+        if kept is None:
+            return None if self.whole else self.kept
+        wanted = self.kept.copy()
+        wanted[self.kept] = kept
+        return wanted
+
+    def _added(self, total: Array | float, block: Block, H: Array) -> Array:
+        if isinstance(total, float):
+            total = np.zeros((self.n_weights, self.n_weights))
+        for rows in block.parts or ():
+            for columns in block.parts or ():
+                total[np.ix_(rows, columns)] += H
+        return total
+
+    def small_unit(self, here: State) -> float:
+        """Return a weight that matters where all weights are small.
+
+        With it the function of some kernel is as large as the targets.
+        """
+        sizes = [
+            block.units.target / (block.units.box * max(float(np.abs(one.products).max()), 1e-300))
+            for block, one in zip(self.blocks, here.points, strict=True)
+        ]
+        return min(max(sizes) / float(self.unit.min()), 1e100)

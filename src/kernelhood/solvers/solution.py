@@ -1,0 +1,97 @@
+"""What a solver returns, and when a solution serves another penalty as well."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelhood._typing import Array
+from kernelhood.penalties import DualPoint, Penalty
+
+_ROUNDING = 1e-10
+
+
+class Solution(NamedTuple):
+    """The outcome of one problem.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_weights,)
+        Kernel weights; kernels that do not take part have exactly 0.
+    v : ndarray of shape (n_samples,)
+        Signed dual vector, one block after the other.
+    intercepts : ndarray of shape (n_groups,)
+        Intercepts of the decision functions.
+    objective : float
+        Value of the primal problem.
+    svm_value, gain : float
+        The SVMs' part of the objective, and the linear part of their dual.
+    q : ndarray of shape (n_weights,)
+        ``1/2 v'K^m v``.
+    n_iter : int
+        SVMs that were solved.
+    trace : ndarray of shape (n_iter, 2)
+        Objective and relative duality gap after each of them.
+    """
+
+    weights: Array
+    v: Array
+    intercepts: Array
+    objective: float
+    svm_value: float
+    gain: float
+    q: Array
+    n_iter: int
+    trace: Array
+
+    @property
+    def gap(self) -> float:
+        """The relative duality gap that was reached."""
+        return float(self.trace[-1, 1])
+
+    @property
+    def dual(self) -> DualPoint:
+        """Gain and q of the dual vector."""
+        return DualPoint(self.gain, self.q)
+
+    @property
+    def svm_gap(self) -> float:
+        """The relative duality gap of the SVMs alone, whatever their weights cost."""
+        missing = self.svm_value - self.gain + float(self.q @ self.weights)
+        return relative_gap(missing, self.svm_value, self.svm_value)
+
+
+def relative_gap(gap: float, objective: float, svm_value: float) -> float:
+    """Return a gap relative to the objective, or to the SVMs' part where that is more.
+
+    Rounding may leave a gap below zero by a trace of its size, which is none. Where it is below by
+    more, rounding hides where the optimum is, and its distance from zero is what is known.
+    """
+    size = max(abs(objective), svm_value, 1e-300)
+    return 0.0 if -_ROUNDING * size <= gap < 0.0 else abs(gap) / size
+
+
+def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | None:
+    """Return the solution with its certificate for another penalty, or None where it has none.
+
+    The same weights and dual vector often solve the neighbours on a path as well; to see it takes
+    no SVM.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of the same SVMs with some penalty.
+    penalty : Penalty
+        The other penalty.
+    tol : float
+        Relative duality gap to accept.
+    """
+    if not penalty.contains(solution.weights):
+        return None
+    objective = solution.svm_value + penalty.value(solution.weights)
+    missing = penalty.gap(solution.weights, solution.svm_value, solution.dual)
+    gap = relative_gap(missing, objective, solution.svm_value)
+    if gap > tol:
+        return None
+    return solution._replace(objective=objective, n_iter=0, trace=np.array([[objective, gap]]))

@@ -1,0 +1,232 @@
+"""Which weights to try next, and what to make of the answer.
+
+Steps are judged by the ratio of what they gained to what the slope promised. Good ones lower the
+damping and let rays grow again; poor ones raise it. A step that gains nothing is shortened, taken
+anew from a fresh Hessian, or answered by solving the SVMs better, whichever its slope asks for.
+Where the gap does not fall for many SVMs, another way is taken.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from kernelhood._typing import Array, Flags
+from kernelhood.penalties import Proposal
+from kernelhood.solvers.hessian import secant_hessian
+from kernelhood.solvers.problem import Problem, State
+
+_RIDGE = 0.001
+_FIRST_DAMPING = 0.01
+_LEAST_DAMPING = 1e-4
+_WIDEST_RAY = 10.0
+_SHORT_RAY = 1.0
+_NO_RAY = 1e-3
+_SHORT_STEP = 0.1
+_GOOD, _POOR = 0.25, 0.1
+_FINEST = 1e-14
+_PATIENCE = 10
+_ROUNDING = 1e-12
+
+
+class Move(Enum):
+    """What the next SVM is for."""
+
+    NEWTON = 0
+    BACKTRACK = 1
+    RESOLVE = 2
+
+
+class StepControl:
+    """The state of the steps: damping, length of rays, precision, Hessian.
+
+    Parameters
+    ----------
+    problem : Problem
+        The SVMs and the penalty.
+    tol : float
+        Relative duality gap to reach.
+    """
+
+    def __init__(self, problem: Problem, tol: float) -> None:
+        self.problem, self.tol = problem, tol
+        self.damping, self.reach = _FIRST_DAMPING, _WIDEST_RAY
+        self.gap, self.precision = 1e-3, 1.0
+        self.move, self.proposal, self.fraction = Move.NEWTON, Proposal(np.empty(0)), 1.0
+        self.hessian: Array | None = None
+        self.kept: Flags | None = None
+        self.is_secant = False
+        self.made_at: State | None = None
+        self.refused: State | None = None
+        self.level, self.mark, self.waited = 0, np.inf, 0
+
+    @property
+    def careful(self) -> bool:
+        """Whether dual vectors are averaged."""
+        return self.precision < 1.0
+
+    def try_step(self, here: State, gap: float) -> State:
+        """Return the SVMs at the weights to try next."""
+        self.gap = min(self.gap, 0.03 * max(gap, 0.5 * self.tol) ** 1.5)
+        x, shrink = self._next_weights(here)
+        accuracy = max(self.precision * self.gap, _FINEST)
+        ridge = self.precision * _RIDGE * max(gap, self.tol)
+        return self.problem.solve(x, here, accuracy, ridge, shrink=shrink, exact=self.level > 1)
+
+    def _next_weights(self, here: State) -> tuple[Array, float]:
+        if self.move is Move.NEWTON:
+            self.proposal = self._propose(here)
+            change = np.abs(self.proposal.weights - here.x).sum()
+            if change > _ROUNDING * here.x.sum():
+                return self.proposal.weights, self.proposal.shrink
+            self.move = Move.RESOLVE
+            self.precision *= 0.1
+        if self.move is Move.BACKTRACK:
+            assert self.refused is not None
+            return _cleaned(here.x + self.fraction * (self.refused.x - here.x)), 1.0
+        return here.x, 1.0
+
+    def _propose(self, here: State) -> Proposal:
+        penalty, q = self.problem.penalty, here.dual.q
+        kept = penalty.candidates(here.x, q)
+        self._update_hessian(here, kept)
+        assert self.hessian is not None
+        unit = self.problem.small_unit(here)
+        arguments = self.hessian, self.damping, self.reach, unit
+        if kept is None:
+            return penalty.step(here.x, q, *arguments)
+        some = penalty.restricted(kept, np.ones(int(kept.sum())))
+        found = some.step(here.x[kept], q[kept], *arguments)
+        x = np.zeros(len(kept))
+        x[kept] = found.weights
+        return found._replace(weights=x)
+
+    def _update_hessian(self, here: State, kept: Flags | None) -> None:
+        """Bring the Hessian to where we are.
+
+        After a short step, that step corrects the last one well enough, and with many free support
+        vectors a new one costs more than the SVM. Where the step tells too little, it is new.
+        """
+        last, self.made_at = self.made_at, here
+        if last is here and self.hessian is not None and _same(kept, self.kept):
+            return
+        fresh: Array | None = None
+        if last is not None and self.hessian is not None and _same(kept, self.kept):
+            step, fall = here.x - last.x, last.dual.q - here.dual.q
+            if np.abs(step).sum() <= _SHORT_STEP * last.x.sum():
+                some = slice(None) if kept is None else kept
+                fresh = secant_hessian(self.hessian, step[some], fall[some])
+        self.is_secant = fresh is not None
+        if fresh is None:
+            some = slice(None) if kept is None else kept
+            fresh = bounded_hessian(
+                self.problem.hessian(here, kept), here.x[some], here.dual.q[some]
+            )
+        self.hessian, self.kept = fresh, kept
+
+    def judge(self, here: State, trial: State, gap: float) -> State:
+        """Return where to go on from, and choose the next move."""
+        step = trial.x - here.x
+        slope = float((self.problem.penalty.slope(here.x) - here.dual.q) @ step)
+        fall = here.objective - trial.objective
+        move, self.move = self.move, Move.NEWTON
+        if move is Move.RESOLVE:
+            self._forget_hessian()
+            return trial
+        if fall > 0.0:
+            self._accept(move, fall / -slope if slope < 0.0 else 0.0)
+            return trial
+        noise = self.precision * here.scale * (self.gap + _RIDGE * max(gap, self.tol))
+        self._refuse(here, trial, slope, noise)
+        return here
+
+    def _accept(self, move: Move, quality: float) -> None:
+        if move is Move.NEWTON and quality >= _GOOD:
+            self.damping *= 0.1
+            self.reach = min(_WIDEST_RAY, 2.0 * self.reach)
+        elif quality < _POOR:
+            self.damping = max(3.0 * self.damping, _LEAST_DAMPING)
+            if self.is_secant:
+                self._forget_hessian()
+
+    def _refuse(self, here: State, trial: State, slope: float, noise: float) -> None:
+        """Choose what to do when the trial's objective is not lower.
+
+        A ray that was too long, or that with the Newton step does not lead downwards, is shortened.
+        By convexity the slope promises at least what a step can gain. Where that is less than the
+        accuracy of the SVMs, they have to be solved better; otherwise the best point between the
+        two is guessed from both slopes.
+        """
+        uphill, flat, ray = slope > 3.0 * noise, slope > -3.0 * noise, abs(self.proposal.ray)
+        self.damping = max(3.0 * self.damping, 0.1 if uphill else _LEAST_DAMPING)
+        if ray > (_NO_RAY if flat else _SHORT_RAY):
+            self.reach = 0.3 * ray
+        elif flat and self.is_secant:
+            self._forget_hessian()
+        elif uphill:
+            self.reach = 0.0
+        elif flat:
+            self.move, self.precision = Move.RESOLVE, 0.1 * self.precision
+        else:
+            next_slope = self.problem.penalty.slope(trial.x) - trial.dual.q
+            ahead = float(next_slope @ (trial.x - here.x))
+            self.fraction = line_minimum(here.objective, slope, trial.objective, ahead)
+            self.move, self.refused = Move.BACKTRACK, trial
+
+    def _forget_hessian(self) -> None:
+        self.hessian, self.made_at = None, None
+
+    def look_back(self, here: State, best: State, gap: float) -> State:
+        """Take another way where the gap has not been halved for many SVMs."""
+        self.waited += 1
+        if gap <= 0.5 * self.mark:
+            self.mark, self.waited = gap, 0
+            return here
+        if self.waited < _PATIENCE:
+            return here
+        self.mark, self.waited, self.level = gap, 0, self.level + 1
+        self.precision = min(self.precision, 0.1**self.level)
+        self.damping, self.reach = _FIRST_DAMPING * 10.0**self.level, _WIDEST_RAY
+        self.move = Move.NEWTON
+        self._forget_hessian()
+        return best
+
+
+def bounded_hessian(H: Array, x: Array, q: Array) -> Array:
+    """Return the Hessian with no entry beyond what a value that falls in every weight allows.
+
+    S is at most ``sum_m q_m x_m^2 / new_m`` plus a constant, with equality at x, so that its
+    curvature along a positive weight is at most ``2 q_m / x_m``. Where the kernel matrix is
+    singular to rounding, more may come out.
+    """
+    found, allowed = np.diagonal(H) * x, 2.0 * np.maximum(q, 0.0)
+    above = found > allowed
+    if not above.any():
+        return H
+    shrink = np.sqrt(np.where(above, allowed / np.where(above, found, 1.0), 1.0))
+    return H * shrink * shrink[:, None]
+
+
+def _same(kept: Flags | None, other: Flags | None) -> bool:
+    if kept is None or other is None:
+        return kept is other
+    return bool(np.array_equal(kept, other))
+
+
+def _cleaned(x: Array) -> Array:
+    """Return the weights with what is only rounding put to zero."""
+    return np.where(x < 1e-12 * x.sum(), 0.0, x)
+
+
+def line_minimum(value: float, slope: float, next_value: float, next_slope: float) -> float:
+    """Return where in [0.05, 0.7] the cubic through both ends of the unit interval is least."""
+    bend = slope + next_slope - 3.0 * (next_value - value)
+    discriminant = bend * bend - slope * next_slope
+    where = 0.3
+    if discriminant >= 0.0:
+        root = np.sqrt(discriminant)
+        width = next_slope - slope + 2.0 * root
+        if width > 0.0:
+            where = 1.0 - (next_slope + root - bend) / width
+    return float(min(0.7, max(0.05, where)))
