@@ -3,14 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 DATA := $(wildcard ../shared/data)
 # Two test processes share two cores: more threads inside each would only get in the way.
-test: export OPENBLAS_NUM_THREADS := 1
-test: export OMP_NUM_THREADS := 1
+test test-portable: export OPENBLAS_NUM_THREADS := 1
+test test-portable: export OMP_NUM_THREADS := 1
 export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
-COMPILED := tests/kernels $(addprefix tests/solvers/test_,smo.py combined.py family.py layout.py interior_point.py nonneg_qp.py svm_value.py weight_step.py)
+COMPILED := tests/kernels tests/losses tests/operators tests/penalties/test_nonneg_qp.py \
+	tests/penalties/test_free_step.py tests/solvers/test_pair_steps.py tests/solvers/test_interior_point.py
 
-.PHONY: demo test lint bench docs clean
+# What other processors compute: the kinds that this one can run, see tests/portable.py.
+SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/solvers tests/test_extending.py
+
+.PHONY: demo test test-portable lint bench docs clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/digits.py --out demo
@@ -20,6 +24,9 @@ test: lint
 	$(BIN)/pytest -n 2 --cov --cov-report= --cov-fail-under=0
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --cov --cov-append --cov-report= --cov-fail-under=0 $(COMPILED)
 	$(BIN)/coverage report
+
+test-portable: .venv/.dev
+	$(BIN)/python tests/portable.py $(BIN)/pytest -n 2 -q $(SOLVERS)
 
 lint: .venv/.dev
 	$(BIN)/ruff format --check .
@@ -36,6 +43,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/mtmkl_rounds.py
 	$(BIN)/python benchmarks/shared_functions.py
+	$(BIN)/python benchmarks/certificates.py --problems 2000
 
 docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html

@@ -11,6 +11,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` into those that call it: for the inside of loops, where a call costs."""
+    return cast(Callable[P, R], numba.njit(inline="always", error_model="numpy")(function))
+
+
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` to machine code on first use and keep it on disk.
 

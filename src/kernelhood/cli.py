@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from kernelhood.datasets._registry import REGISTRY
+from kernelhood.datasets._files import REGISTRY
 from kernelhood.datasets._report import Report, report_check, report_fetch, report_list
 from kernelhood.experiments.bench import report_bench, report_results
 from kernelhood.experiments.data import LOADERS

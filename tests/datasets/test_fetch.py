@@ -9,7 +9,7 @@ import pooch
 import pytest
 
 from kernelhood.datasets import FetchError, check, fetch
-from kernelhood.datasets._registry import REGISTRY, DataFile, DataSet
+from kernelhood.datasets._files import REGISTRY, DataFile, DataSet
 from kernelhood.datasets._report import report_check, report_fetch, report_list
 
 GOOD = b"all is well\n" * 1000

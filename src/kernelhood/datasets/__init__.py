@@ -1,7 +1,7 @@
 """The data sets of the paper, and tasks that need no download."""
 
 from kernelhood.datasets._fetch import FetchError, check, fetch
-from kernelhood.datasets._home import get_data_home
+from kernelhood.datasets._files import get_data_home
 from kernelhood.datasets._parse import DataFileError
 from kernelhood.datasets.digits import load_digits_tasks
 from kernelhood.datasets.landmine import load_landmine

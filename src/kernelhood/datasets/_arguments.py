@@ -56,3 +56,36 @@ def check_distinct(name: str, values: Any, *, low: int = 1) -> list[Any]:
     if any(item in items[:place] for place, item in enumerate(items)):
         raise ValueError(f"{name}={values!r} holds a value twice; give each once.")
     return items
+
+
+def check_pairs(pairs: Any, classes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs such as ``"c/e"`` split into their two classes.
+
+    Parameters
+    ----------
+    pairs : sequence of str
+        The tasks, each two different classes joined by a slash.
+    classes : sequence of str
+        What may stand on either side.
+
+    Returns
+    -------
+    pairs : list of (str, str)
+        The two classes of each task.
+
+    Examples
+    --------
+    >>> check_pairs(["c/e", "g/y"], "abcdefghijklmnopqrstuvwxyz")
+    [('c', 'e'), ('g', 'y')]
+    """
+    known = set(classes)
+    split = []
+    for pair in check_distinct("pairs", pairs):
+        parts = pair.split("/") if isinstance(pair, str) else []
+        if len(parts) != 2 or parts[0] == parts[1] or not known.issuperset(parts):
+            raise ValueError(
+                f"pairs holds {pair!r}; give two different classes from {classes[0]!r} to "
+                f"{classes[-1]!r} joined by a slash, such as '{classes[1]}/{classes[2]}'."
+            )
+        split.append((parts[0], parts[1]))
+    return split

@@ -1,15 +1,40 @@
-"""Put the parts of a data set into the one form that every loader returns."""
+"""Put the parts of a data set together, in the one form that every loader returns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from kernelhood._typing import AnyArray
-from kernelhood.datasets._extras import import_extra
+from kernelhood._extras import import_extra
+from kernelhood._typing import AnyArray, Indices
+
+
+def pair_rows(
+    rows_of: Mapping[str, Indices], pairs: Sequence[tuple[str, str]]
+) -> tuple[Indices, AnyArray]:
+    """Return the rows of all tasks one after another, and the name of each row's task.
+
+    Parameters
+    ----------
+    rows_of : mapping of str to ndarray
+        The rows of each class; a class keeps its rows in every task that uses it.
+    pairs : sequence of (str, str)
+        The two classes of each task.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_samples,)
+        Row numbers, ascending within a task.
+    task : ndarray of shape (n_samples,)
+        Task names such as ``"c/e"``.
+    """
+    rows = [np.sort(np.concatenate([rows_of[a], rows_of[b]])) for a, b in pairs]
+    names = np.array([f"{a}/{b}" for a, b in pairs])
+    return np.concatenate(rows), np.repeat(names, [len(r) for r in rows])
 
 
 def make_bunch(

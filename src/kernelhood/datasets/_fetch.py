@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelhood._extras import import_extra
 from kernelhood.datasets._arguments import check_choice, check_count, check_number
-from kernelhood.datasets._extras import import_extra
-from kernelhood.datasets._home import get_data_home
-from kernelhood.datasets._registry import BASE_URL, REGISTRY, DataFile, DataSet
+from kernelhood.datasets._files import BASE_URL, REGISTRY, DataFile, DataSet, get_data_home
 
 _CHUNK = 1 << 20
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelhood.datasets._fetch import FetchError, FileStatus, check, fetch
-from kernelhood.datasets._home import get_data_home
-from kernelhood.datasets._registry import BASE_URL, REGISTRY, DataSet
+from kernelhood.datasets._files import BASE_URL, REGISTRY, DataSet, get_data_home
 
 
 @dataclass(frozen=True)

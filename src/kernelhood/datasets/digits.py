@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-from kernelhood.datasets._arguments import check_flags
-from kernelhood.datasets._bunch import make_bunch
-from kernelhood.datasets._pairs import check_pairs, pair_rows
+from kernelhood.datasets._arguments import check_flags, check_pairs
+from kernelhood.datasets._bunch import make_bunch, pair_rows
 
 PAIRS = ("3/8", "4/9", "1/7", "5/6", "1/8", "2/3", "5/8", "7/9")
 

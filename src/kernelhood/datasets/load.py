@@ -14,6 +14,7 @@ from sklearn.utils import Bunch, check_random_state
 from kernelhood._typing import Array, Indices
 from kernelhood.datasets._arguments import check_choice, check_count, check_distinct, check_flags
 from kernelhood.datasets._bunch import make_bunch
+from kernelhood.datasets._files import find_file, get_data_home
 from kernelhood.datasets._gefcom import (
     EPOCH,
     HourlySeries,
@@ -21,7 +22,6 @@ from kernelhood.datasets._gefcom import (
     read_holidays,
     read_hourly,
 )
-from kernelhood.datasets._home import find_file, get_data_home
 
 N_ZONES, N_STATIONS = 20, 11
 CALENDAR = ("year", "season", "month", "weekday", "holiday")

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, check_random_state
 from kernelhood._typing import Array
 from kernelhood.datasets._arguments import check_count, check_flags
 from kernelhood.datasets._bunch import make_bunch
-from kernelhood.datasets._home import find_file, get_data_home
+from kernelhood.datasets._files import find_file, get_data_home
 from kernelhood.datasets._parse import DataFileError, read_csv, read_mat, to_numbers
 
 N_INPUTS, N_TORQUES = 21, 7

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch, check_random_state
 from kernelhood._typing import AnyArray, Indices
 from kernelhood.datasets._arguments import check_choice, check_count, check_flags
 from kernelhood.datasets._bunch import make_bunch
-from kernelhood.datasets._home import find_file, get_data_home
+from kernelhood.datasets._files import find_file, get_data_home
 from kernelhood.datasets._parse import DataFileError, read_text
 
 N_USERS = 15

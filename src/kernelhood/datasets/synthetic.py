@@ -118,15 +118,13 @@ def make_multitask(
     n_outliers = check_count("n_outliers", n_outliers, low=0, high=n_tasks)
     check_flags(as_frame=as_frame)
     rng = check_random_state(random_state)
-
     related = np.arange(n_tasks) < n_tasks - n_outliers
     shares = np.where(related, relatedness, 0.0)
     shared, specific = _draw_kernels(n_kernels_true, n_tasks, rng)
-    f_0 = _draw_function(shared, n_features, rng)
-    g = [_draw_function([kernel], n_features, rng) for kernel in specific]
+    functions = _draw_functions(shared, specific, shares, n_features, rng)
     X = _INPUT_SCALE * rng.standard_normal((sum(sizes), n_features))
-    blocks = zip(np.split(X, np.cumsum(sizes)[:-1]), shares, g, strict=True)
-    clean = [np.sqrt(r) * f_0(x) + np.sqrt(1 - r) * g_t(x) for x, r, g_t in blocks]
+    blocks = np.split(X, np.cumsum(sizes)[:-1])
+    clean = [function(x) for function, x in zip(functions, blocks, strict=True)]
     names = np.array([f"task {number}" for number in range(1, n_tasks + 1)])
     kernels = np.eye(len(BANK))
     return make_bunch(
@@ -165,6 +163,23 @@ def _draw_kernels(
     order = rng.permutation(len(BANK))
     shared, others = np.sort(order[:n_shared]), order[n_shared:]
     return shared.tolist(), rng.choice(others, size=n_tasks).tolist()
+
+
+def _draw_functions(
+    shared: list[int],
+    specific: list[int],
+    shares: Array,
+    n_features: int,
+    rng: np.random.RandomState,
+) -> list[_Function]:
+    """Draw the function of each task, a mixture of a shared and a specific one."""
+    f_0 = _draw_function(shared, n_features, rng)
+    g = [_draw_function([kernel], n_features, rng) for kernel in specific]
+
+    def mixture(share: float, g_t: _Function) -> _Function:
+        return lambda X: np.sqrt(share) * f_0(X) + np.sqrt(1 - share) * g_t(X)
+
+    return [mixture(share, g_t) for share, g_t in zip(shares, g, strict=True)]
 
 
 def _draw_function(

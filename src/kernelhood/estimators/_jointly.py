@@ -21,7 +21,7 @@ from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import valued
 
-_ROUGH = 1e-2
+_ROUGH = 1e-3
 
 
 class JointStep(BoundInspection, RelatedTasks):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
-from kernelhood.estimators._jointly import JointStep
+from kernelhood.estimators._formulation_search import FormulationSearch
 from kernelhood.formulations import (
     FORMULATIONS,
     Formulation,
-    as_formulation,
     check_domain,
-    in_domain,
-    why_outside,
 )
 from kernelhood.losses import Loss
 from kernelhood.penalties import Concave, Penalty
@@ -27,7 +23,7 @@ from kernelhood.pipeline.problem import TaskProblem, TaskSolution
 from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.pipeline.task_kernels import TaskKernels
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.concave_path import SingleKernels, solve_concave, solved_rewards
+from kernelhood.solvers.concave_path import SingleKernels, solve_concave
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
 from kernelhood.solvers.problem import Problem
@@ -35,7 +31,7 @@ from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import valued
 
 
-class _NeighborhoodStep(JointStep):
+class _NeighborhoodStep(FormulationSearch):
     """The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form.
 
     Parameters
@@ -80,64 +76,13 @@ class _NeighborhoodStep(JointStep):
         "formulation": [StrOptions(set(FORMULATIONS)), Formulation],
     }
 
-    _path_parameters: tuple[str, ...] = ("eta", "beta", "specific_cost")
-
     eta: float
     beta: float
     formulation: str | Formulation
 
-    @property
-    def _reading(self) -> Formulation:
-        return as_formulation(self.formulation)
-
     def _check_settings(self) -> None:
         super()._check_settings()
         check_domain(self.formulation, self.eta, self.beta)
-
-    @classmethod
-    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        reading = as_formulation(params["formulation"])
-        same = super()._canonical(params)
-        if not cls._couples(params):
-            same.update(specific_cost=1.0, intercept="task")
-        same.update(reading.canonical(params["C"], params["eta"], params["beta"]))
-        return same
-
-    @classmethod
-    def _has_many_solutions(cls, params: Mapping[str, Any]) -> bool:
-        return not as_formulation(params["formulation"]).convex
-
-    @classmethod
-    def _in_domain(cls, params: Mapping[str, Any]) -> Any:
-        return in_domain(params["formulation"], params["eta"], params["beta"])
-
-    @classmethod
-    def _why_outside(cls, params: Mapping[str, Any]) -> str:
-        return why_outside(params["formulation"], params["eta"], params["beta"])
-
-    @classmethod
-    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
-        # An infinite cost leaves out weights, which makes another path.
-        cost = params["specific_cost"]
-        order = as_formulation(params["formulation"]).path_order(params)
-        if cls._has_many_solutions(params):
-            return (np.isinf(cost), cost, *order)
-        return (np.isinf(cost), *order, cost)
-
-    def _certified_ahead(
-        self,
-        found: Solution,
-        models: Sequence[Mapping[str, Any]],
-        kernels: TaskKernels,
-        problem: TaskProblem,
-    ) -> int:
-        """Look ahead along the rewards of a concave penalty, of which a grid holds very many."""
-        penalty = self._task_penalty(kernels, problem)
-        if not isinstance(penalty, Concave):
-            return 0
-        rewards = np.array([4.0 * params["beta"] for params in models])
-        corners = problem.kept.get(self._corner_key(penalty))
-        return solved_rewards(found, penalty, rewards, self.tol, corners)
 
     def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
         terms = self._reading.coefficients(self.eta, self.beta)
@@ -185,10 +130,6 @@ class _NeighborhoodStep(JointStep):
         return solve_concave(
             blocks, penalty, start=start, carried=carried, corners=problem.kept[key], **limits
         )
-
-    def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
-        """Return a key that differs where the kernels or the intercepts of the corners do."""
-        return "corners", self._relation.key, self.intercept, penalty.row.tobytes()
 
 
 @documented

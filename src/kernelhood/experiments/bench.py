@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from kernelhood.datasets._extras import import_extra
+from kernelhood._extras import import_extra
 from kernelhood.datasets._report import Report
 from kernelhood.experiments.job import Job, Row
 from kernelhood.experiments.methods import label

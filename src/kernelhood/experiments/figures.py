@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelhood._extras import import_extra
 from kernelhood._typing import Array
-from kernelhood.datasets._extras import import_extra
 from kernelhood.experiments.methods import ALIGNED, label
 from kernelhood.experiments.statistics import average_ranks, critical_difference
 from kernelhood.experiments.table import score_blocks

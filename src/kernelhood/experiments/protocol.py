@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import accuracy_score, mean_squared_error, r2_score, roc_auc_score
 
+from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Indices
-from kernelhood.datasets._extras import import_extra
 from kernelhood.formulations import FORMULATIONS
 
 CLASSIFICATION, REGRESSION = "classification", "regression"

@@ -7,8 +7,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from kernelhood._extras import import_extra
 from kernelhood.datasets._arguments import check_count, check_number
-from kernelhood.datasets._extras import import_extra
 from kernelhood.experiments.data import check_datasets, kind_of
 from kernelhood.experiments.job import COLUMNS, Job, Row, do_job, empty_row
 from kernelhood.experiments.methods import check_methods, make_grid

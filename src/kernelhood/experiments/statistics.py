@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from kernelhood._extras import import_extra
 from kernelhood._typing import Array
-from kernelhood.datasets._extras import import_extra
 from kernelhood.experiments.methods import label
 from kernelhood.experiments.table import Blocks, score_blocks
 

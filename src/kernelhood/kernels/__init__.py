@@ -1,10 +1,10 @@
 """Kernels, and banks that evaluate many of them at once."""
 
 from kernelhood.kernels.bank import KernelBank, default_bank
-from kernelhood.kernels.base import (
+from kernelhood.kernels.base import Kernel
+from kernelhood.kernels.standard import (
     Custom,
     Gaussian,
-    Kernel,
     Linear,
     Normalized,
     Pairwise,

@@ -2,7 +2,9 @@
 
 Distances come from inner products, |x - z|^2 = |x|^2 + |z|^2 - 2 x'z, because these are fast. Where
 the points lie close together but far from 0, little is left of the digits after that subtraction.
-The points are then moved to their centre first, which changes no distance.
+The points are then moved to their centre first, which changes no distance. One centre does not help
+points in clusters far apart: distances among those that are still far from it are summed up from
+differences, which is slow but loses nothing.
 """
 
 from __future__ import annotations
@@ -12,16 +14,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
-from kernelhood._typing import Array, Indices
+from kernelhood._compiled import compiled
+from kernelhood._typing import Array
+from kernelhood.kernels._points import (
+    LARGEST,
+    Centre,
+    Parts,
+    column_sums,
+    inner_products,
+    mean_point,
+    quiet,
+    seen_from,
+    square_norms,
+    sum_of_squares,
+    write_differences,
+)
 
 #: The offset of points matters when the square of their mean is more than this many times their
 #: mean square distance from it. The distances lose as many times the rounding error at most, which
 #: leaves them more than 12 digits of that distance.
 _OFFSET = 100.0
-#: Square norms up to this can be added and doubled without overflow.
-_LARGEST = 1e307
+#: What rounding may change: a square distance by this share of the smallest one that matters, or by
+#: this share of itself. Inner products change it by about eps (|x|^2 + |z|^2).
+_LOSS = 1e-9
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class Products(NamedTuple):
@@ -37,22 +54,19 @@ class Products(NamedTuple):
         |z|^2.
     same : bool
         Whether both sets are one, so that the distances on the diagonal are exactly 0.
+    total : float
+        The sum of all square norms.
     """
 
     inner: Array
     left: Array
     right: Array
     same: bool
-
-    def overflows(self) -> bool:
-        """Return whether numbers may be too large to add and double them."""
-        with quiet():
-            total = np.add.reduce(self.left) + np.add.reduce(self.right)
-        return bool(total > _LARGEST)
+    total: float
 
     def finite(self) -> Products:
         """Return the products with 0 where they are too large for a number."""
-        if not self.overflows():
+        if self.total <= LARGEST:
             return self
         return self._replace(inner=np.where(np.isfinite(self.inner), self.inner, 0.0))
 
@@ -68,24 +82,6 @@ class Products(NamedTuple):
         return distances
 
 
-class Centre(NamedTuple):
-    """A point to which others are moved.
-
-    Attributes
-    ----------
-    columns : ndarray of int or None
-        The features it has; in all others it is 0. None stands for all features.
-    values : ndarray of shape (n_columns,)
-        Its values there.
-    """
-
-    columns: Indices | None
-    values: Array
-
-
-Parts = tuple[Any, ...]
-
-
 class Side:
     """The points on the right, with what all points on the left need to know of them.
 
@@ -93,38 +89,48 @@ class Side:
     ----------
     points : ndarray or sparse matrix of shape (m, n_features)
         The points z.
+    length : float
+        The smallest distance that matters.
     """
 
-    def __init__(self, points: Any) -> None:
-        self.points = points
-
-    @cached_property
-    def squares(self) -> Array:
-        """|z|^2 for every point."""
-        return square_norms(self.points)
+    def __init__(self, points: Any, length: float = np.inf) -> None:
+        self.points, self.limit = points, min(_LOSS / (2.0 * _EPS) * length * length, LARGEST)
+        with quiet():
+            self.squares = square_norms(points)
+            self.total = float(np.add.reduce(self.squares))
 
     @cached_property
     def centre(self) -> Centre | None:
         """The centre of the points, or None where they are not far from 0 for their distances."""
-        if not _far_from_zero(self.points, self.squares):
+        if not self._far_from_zero():
             return None
         if not sparse.issparse(self.points):
-            return Centre(None, _mean(self.points))
+            return Centre(None, mean_point(self.points))
         # A feature that is 0 in half of the points lies no farther from 0 than it spreads, so that
         # it can stay sparse. The others are no larger as a dense matrix.
         points = self.points.tocsc()
         columns = np.flatnonzero(2 * np.diff(points.indptr) > points.shape[0])
-        return Centre(columns, _mean(points[:, columns].toarray()))
+        return Centre(columns, mean_point(points[:, columns].toarray()))
+
+    def _far_from_zero(self) -> bool:
+        """Return whether the mean of the points is large against their distances from it."""
+        Z, n = self.points, len(self.squares)
+        if n == 0:
+            return False
+        with quiet():
+            total = column_sums(Z)
+            square = float(np.dot(total, total)) / n**2
+        return square > _OFFSET * (self.total / n - square)
 
     @cached_property
     def moved(self) -> Parts:
         """The points seen from their centre."""
-        return (self.points,) if self.centre is None else _moved(self.points, self.centre)
+        return (self.points,) if self.centre is None else seen_from(self.points, self.centre)
 
     @cached_property
     def moved_squares(self) -> Array:
         """The square distances of the points from their centre."""
-        return self.squares if self.centre is None else _sum_of_squares(self.moved)
+        return self.squares if self.centre is None else sum_of_squares(self.moved)
 
 
 class Pair:
@@ -151,87 +157,68 @@ class Pair:
     @cached_property
     def inner(self) -> Products:
         """The inner products and square norms of the points as they are."""
-        left = self.side.squares if self.same else square_norms(self.points)
-        inner = _inner((self.points,), (self.side.points,))
-        return Products(inner, left, self.side.squares, self.same)
+        side = self.side
+        with quiet():
+            inner = inner_products((self.points,), (side.points,))
+            if self.same:
+                return Products(inner, side.squares, side.squares, True, 2.0 * side.total)
+            left = square_norms(self.points)
+            total = float(np.add.reduce(left)) + side.total
+        return Products(inner, left, side.squares, False, total)
 
     @cached_property
     def distant(self) -> Products:
         """Products that keep the digits of the distances."""
         products = self.inner if self.side.centre is None else self._moved(self.side.centre)
-        return self._overflowing() if products.overflows() else products
+        # The sum is known already, and is small enough for ordinary points.
+        return products if products.total <= self.side.limit else self._checked(products)
 
     def _moved(self, centre: Centre) -> Products:
         """Return the products of the points seen from the centre."""
-        parts, squares = self.side.moved, self.side.moved_squares
-        if self.same:
-            return Products(_inner(parts, parts), squares, squares, True)
-        left = _moved(self.points, centre)
-        return Products(_inner(left, parts), _sum_of_squares(left), squares, False)
+        parts, right = self.side.moved, self.side.moved_squares
+        moved = parts if self.same else seen_from(self.points, centre)
+        left = right if self.same else sum_of_squares(moved)
+        with quiet():
+            total = float(np.add.reduce(left) + np.add.reduce(right))
+            return Products(inner_products(moved, parts), left, right, self.same, total)
 
-    def _overflowing(self) -> Products:
-        """Return products that stand for distances some of which are too large for a number.
+    def _checked(self, products: Products) -> Products:
+        """Return products that stand for the distances, some of them summed up from differences.
 
-        Infinity minus infinity would be no number, so these are sums over differences.
+        These are the distances between points that are both far from 0, if any are close together.
+        Where only one of them is far, its distance from the other is about as large as its norm and
+        loses no digits. Where numbers overflow these are all distances, because infinity minus
+        infinity would be no number.
+
+        The norms of far points become 0, and half of them is taken off their products instead, so
+        that minus half of a distance can stand in the place of a product.
         """
-        distances = cdist(_dense(self.points), _dense(self.side.points), "sqeuclidean")
-        inner = -0.5 * np.minimum(distances, _LARGEST)
-        return Products(inner, np.zeros(inner.shape[0]), np.zeros(inner.shape[1]), self.same)
+        inner, left, right, same, total = products
+        limit = -1.0 if total > LARGEST else self.side.limit
+        if limit >= 0.0 and not _loses_digits(products, limit):
+            return products
+        rows, columns = np.flatnonzero(left > limit), np.flatnonzero(right > limit)
+        inner = inner.copy() if products is vars(self).get("inner") else inner
+        with quiet():
+            inner[rows] -= 0.5 * left[rows, None]
+            inner[:, columns] -= 0.5 * right[columns]
+        write_differences(self.points, rows, self.side.points, columns, inner)
+        left, right = (np.where(one > limit, 0.0, one) for one in (left, right))
+        return Products(inner, left, right, same, float(left.sum() + right.sum()))
 
 
-def quiet() -> np.errstate:
-    """Return a context in which numbers become infinite without a warning."""
-    return np.errstate(over="ignore", invalid="ignore")
-
-
-def square_norms(X: Any) -> Array:
-    """Return |x|^2 for every row of a dense or sparse matrix."""
-    with quiet():
-        if sparse.issparse(X):
-            return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-        return np.asarray(np.einsum("ij,ij->i", X, X))
-
-
-def _far_from_zero(Z: Any, squares: Array) -> bool:
-    """Return whether the mean of points is large against their distances from it."""
-    if Z.shape[0] == 0:
-        return False
-    with quiet():
-        total = np.asarray(Z.sum(axis=0)).ravel()
-        square = float(total @ total) / len(squares) ** 2
-        return square > _OFFSET * (float(np.add.reduce(squares)) / len(squares) - square)
-
-
-def _mean(Z: Array) -> Array:
-    """Return the mean of points, which is exact in features that are constant."""
-    return np.asarray(Z[0] + (Z - Z[0]).mean(axis=0))
-
-
-def _moved(X: Any, centre: Centre) -> Parts:
-    """Return the points seen from a centre, as matrices whose inner products add up."""
-    if centre.columns is None:
-        return (_dense(X) - centre.values,)
-    others = np.setdiff1d(np.arange(X.shape[1]), centre.columns)
-    X = X.tocsc() if sparse.issparse(X) else X
-    moved = _dense(X[:, centre.columns]) - centre.values
-    rest = X[:, others]
-    return (moved, rest.tocsr() if sparse.issparse(rest) else rest)
-
-
-def _inner(left: Parts, right: Parts) -> Array:
-    """Return the sum of the inner products of parts."""
-    with quiet():
-        first, *others = (X @ Z.T for X, Z in zip(left, right, strict=True))
-        total = np.ascontiguousarray(_dense(first))
-        for other in others:
-            total += _dense(other)
-    return total
-
-
-def _sum_of_squares(parts: Parts) -> Array:
-    """Return the square norms of points that come in parts."""
-    return np.asarray(sum(square_norms(part) for part in parts))
-
-
-def _dense(X: Any) -> Array:
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+@compiled
+def _loses_digits(products: Products, limit: float) -> bool:
+    """Return whether points whose square norms are above the limit are close for their norms."""
+    for i in range(products.left.shape[0]):
+        if products.left[i] > limit:
+            row = products.inner[i]
+            for j in range(row.shape[0]):
+                size = products.left[i] + products.right[j]
+                if (
+                    _LOSS * (size - 2.0 * row[j]) < _EPS * size
+                    and products.right[j] > limit
+                    and not (products.same and i == j)
+                ):
+                    return True
+    return False

@@ -7,21 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelhood._typing import Array, Indices
-from kernelhood.kernels._products import Pair, Side
-from kernelhood.kernels.base import (
-    Columns,
-    Gaussian,
-    Kernel,
-    Linear,
-    Normalized,
-    Points,
-    Polynomial,
-    ProductKernel,
-    as_kernel,
-    restrict,
-)
-from kernelhood.kernels.group import Sums, core_of, passes_of
+from kernelhood._typing import Array
+from kernelhood.kernels._products import Pair
+from kernelhood.kernels.base import Kernel, Points, restrict
+from kernelhood.kernels.group import Plan, Sums, core_of, plan_of
+from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial, as_kernel
 
 _BLOCK = 2**19
 
@@ -48,6 +38,7 @@ class KernelBank(Sequence[Kernel]):
         self.kernels = tuple(as_kernel(kernel) for kernel in kernels)
         if not self.kernels:
             raise ValueError("kernels must hold at least one kernel, got none.")
+        self._plan = plan_of(self.kernels)
 
     def __len__(self) -> int:
         return len(self.kernels)
@@ -94,7 +85,13 @@ class KernelBank(Sequence[Kernel]):
         X = restrict(X, None)
         Z = X if Z is None else restrict(Z, None)
         stack = np.empty((len(self), X.shape[0], Z.shape[0])) if out is None else out
-        self._fill(range(len(self)), X, Z, stack)
+        for place, kernel in self._plan.others:
+            stack[place] = kernel(X) if X is Z else kernel(X, Z)
+        for group in self._plan.groups:
+            side = group.side(Z)
+            pair = Pair(side.points if X is Z else restrict(X, group.columns), side)
+            for one in group.passes:
+                one.write(pair, stack)
         return stack
 
     def combine(self, X: Points, Z: Points, weights: Array) -> Array:
@@ -110,7 +107,8 @@ class KernelBank(Sequence[Kernel]):
         X, Z = restrict(X, None), restrict(Z, None)
         used, n = np.flatnonzero(weights), X.shape[0]
         scale, target = np.broadcast_arrays(weights[used, None], np.arange(n))
-        return self._sum(used, X, Z, Sums(scale, target, np.zeros((n, Z.shape[0]))))
+        plan = self._plan if len(used) == len(self) else plan_of(self.kernels[m] for m in used)
+        return _sum(plan, X, Z, Sums(scale, target, np.zeros((n, Z.shape[0]))))
 
     def products(self, X: Points, Z: Points, change: Array) -> Array:
         """Return ``sum_i change_i k_m(x_i, z_j)`` for all kernels m, without their matrices.
@@ -129,50 +127,7 @@ class KernelBank(Sequence[Kernel]):
         X, Z = restrict(X, None), restrict(Z, None)
         every = np.arange(len(self))
         scale, target = np.broadcast_arrays(change, every[:, None])
-        return self._sum(every, X, Z, Sums(scale, target, np.zeros((len(self), Z.shape[0]))))
-
-    def _fill(self, which: Iterable[int], X: Points, Z: Points, out: Array) -> None:
-        """Write the chosen kernels into the slices of out."""
-        others, groups = self._groups(which)
-        for place, kernel in others:
-            out[place] = kernel(X) if X is Z else kernel(X, Z)
-        for columns, members in groups.items():
-            side = Side(restrict(Z, columns))
-            pair = Pair(side.points if X is Z else restrict(X, columns), side)
-            for one in passes_of(members):
-                one.write(pair, out)
-
-    def _sum(self, which: Indices, X: Points, Z: Points, sums: Sums) -> Array:
-        """Add the rows of the chosen kernels to sums, block by block, and return these."""
-        others, groups = self._groups(which)
-        shared = [
-            (columns, Side(restrict(Z, columns)), tuple(passes_of(members)))
-            for columns, members in groups.items()
-        ]
-        step = max(1, _BLOCK // max(1, Z.shape[0]))
-        for start in range(0, X.shape[0], step):
-            part, rows = sums.rows(start, start + step), X[start : start + step]
-            for place, kernel in others:
-                part.add(place, np.ascontiguousarray(kernel(rows, Z), dtype=np.float64))
-            for columns, side, passes in shared:
-                pair = Pair(restrict(rows, columns), side)
-                for one in passes:
-                    one.add(pair, part)
-        return sums.out
-
-    def _groups(
-        self, which: Iterable[int]
-    ) -> tuple[list[tuple[int, Kernel]], dict[Columns, list[tuple[int, Kernel]]]]:
-        """Return the chosen kernels and their places: others, and those of the same columns."""
-        others: list[tuple[int, Kernel]] = []
-        groups: dict[Columns, list[tuple[int, Kernel]]] = {}
-        for place, number in enumerate(which):
-            kernel = self.kernels[number]
-            if isinstance(core_of(kernel), ProductKernel):
-                groups.setdefault(kernel.columns, []).append((place, kernel))
-            else:
-                others.append((place, kernel))
-        return others, groups
+        return _sum(self._plan, X, Z, Sums(scale, target, np.zeros((len(self), Z.shape[0]))))
 
 
 def default_bank() -> KernelBank:
@@ -182,6 +137,21 @@ def default_bank() -> KernelBank:
     """
     gaussians = [Normalized(Gaussian(2.0**k)) for k in range(1, 9)]
     return KernelBank([Normalized(Linear()), Normalized(Polynomial()), *gaussians])
+
+
+def _sum(plan: Plan, X: Points, Z: Points, sums: Sums) -> Array:
+    """Add the rows of kernels to sums, block by block, and return these."""
+    sides = [(group, group.side(Z)) for group in plan.groups]
+    step = max(1, _BLOCK // max(1, Z.shape[0]))
+    for start in range(0, X.shape[0], step):
+        part, rows = sums.rows(start, start + step), X[start : start + step]
+        for place, kernel in plan.others:
+            part.add(place, np.ascontiguousarray(kernel(rows, Z), dtype=np.float64))
+        for group, side in sides:
+            pair = Pair(restrict(rows, group.columns), side)
+            for one in group.passes:
+                one.add(pair, part)
+    return sums.out
 
 
 def kernel_name(kernel: Kernel) -> str:

@@ -1,22 +1,21 @@
-"""Single kernels: immutable functions k(X, Z) of two sets of points.
+"""What a kernel is: an immutable function k(X, Z) of two sets of points.
 
-Those that depend on the points only through inner products (linear, polynomial, Gaussian) say so
-by `from_products`, so that a bank can share the products among all of them.
+Those that depend on the points only through inner products say so by `from_products`, so that a
+bank can share the products among all of them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from kernelhood._typing import Array
-from kernelhood.kernels import _products
+from kernelhood.kernels._points import square_norms
+from kernelhood.kernels._products import Pair, Products, Side
 
 Points = Any
 Columns = tuple[int | str, ...] | None
@@ -75,8 +74,13 @@ class ProductKernel(Kernel):
 
     of_distances: ClassVar[bool] = False
 
+    @property
+    def smallest_distance(self) -> float:
+        """The smallest distance that matters, where it depends on distances."""
+        return np.inf
+
     @abstractmethod
-    def from_products(self, products: _products.Products) -> Array:
+    def from_products(self, products: Products) -> Array:
         """Return the kernel matrix from the inner products of the points."""
 
     @abstractmethod
@@ -87,7 +91,7 @@ class ProductKernel(Kernel):
         """Return from |x|^2 what `normalized_from_products` divides by the square roots of."""
         return self.from_square_norms(squares)
 
-    def normalized_from_products(self, products: _products.Products) -> Array:
+    def normalized_from_products(self, products: Products) -> Array:
         """Return k(x, z) / sqrt(k(x, x) k(z, z)) from the inner products of the points."""
         left, right = (inverse_norms(self.scales(one)) for one in (products.left, products.right))
         return np.multiply.outer(left, right) * self.from_products(products)
@@ -96,265 +100,13 @@ class ProductKernel(Kernel):
         """Return k(X, Z)."""
         return self.from_products(self.products(X, Z))
 
-    def products(self, X: Points, Z: Points) -> _products.Products:
+    def products(self, X: Points, Z: Points) -> Products:
         """Return the products of the points that this kernel needs."""
-        return _products.Pair(X, _products.Side(Z)).products(self.of_distances)
+        return Pair(X, Side(Z, self.smallest_distance)).products(self.of_distances)
 
     def diagonal(self, X: Points) -> Array:
         """Return k(x, x) for every row of X."""
-        return self.from_square_norms(_products.square_norms(restrict(X, self.columns)))
-
-
-@dataclass(frozen=True)
-class Linear(ProductKernel):
-    """The inner product x'z.
-
-    Examples
-    --------
-    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
-    array([[11.]])
-    """
-
-    def from_products(self, products: _products.Products) -> Array:
-        """Return the inner products."""
-        return products.inner
-
-    def from_square_norms(self, squares: Array) -> Array:
-        """Return |x|^2."""
-        return squares
-
-    def normalized_from_products(self, products: _products.Products) -> Array:
-        """Return the cosines of the angles between the points."""
-        return super().normalized_from_products(products.finite())
-
-
-@dataclass(frozen=True)
-class Polynomial(ProductKernel):
-    """The polynomial (x'z + offset)^degree.
-
-    Parameters
-    ----------
-    degree : int
-        At least 1.
-    offset : float
-        Not negative, or the kernel would not be positive semi-definite.
-    """
-
-    degree: int = 2
-    offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if int(self.degree) != self.degree or self.degree < 1:
-            raise ValueError(f"degree must be an integer of at least 1, got {self.degree!r}.")
-        if not (np.isfinite(self.offset) and self.offset >= 0.0):
-            raise ValueError(f"offset must be finite and at least 0, got {self.offset!r}.")
-
-    def from_products(self, products: _products.Products) -> Array:
-        """Return the polynomial of the inner products."""
-        with _products.quiet():
-            return np.asarray((products.inner + self.offset) ** int(self.degree))
-
-    def from_square_norms(self, squares: Array) -> Array:
-        """Return (|x|^2 + offset)^degree."""
-        with _products.quiet():
-            return np.asarray((squares + self.offset) ** int(self.degree))
-
-    def scales(self, squares: Array) -> Array:
-        """Return |x|^2 + offset, without the power, which may be too large for a number."""
-        if type(self) is not Polynomial:  # One that inherits from it may be another function.
-            return super().scales(squares)
-        return np.asarray(squares + self.offset)
-
-    def normalized_from_products(self, products: _products.Products) -> Array:
-        """Return the power of what is normalised before."""
-        if type(self) is not Polynomial:
-            return super().normalized_from_products(products)
-        left, right = (inverse_norms(self.scales(one)) for one in (products.left, products.right))
-        base = np.multiply.outer(left, right) * (products.finite().inner + self.offset)
-        return np.asarray(base ** int(self.degree))
-
-
-@dataclass(frozen=True)
-class Gaussian(ProductKernel):
-    """The Gaussian exp(-|x - z|^2 / (2 spread^2)).
-
-    Parameters
-    ----------
-    spread : float
-        Positive, in the units of the features.
-    """
-
-    of_distances: ClassVar[bool] = True
-
-    spread: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (np.isfinite(self.spread) and self.spread > 0.0):
-            raise ValueError(f"spread must be finite and positive, got {self.spread!r}.")
-
-    def from_products(self, products: _products.Products) -> Array:
-        """Return the Gaussian of the distances."""
-        values = products.square_distances()
-        with _products.quiet():
-            values /= -2.0 * self.spread**2
-        return np.exp(values, out=values)
-
-    def from_square_norms(self, squares: Array) -> Array:
-        """Return ones."""
-        return np.ones_like(squares)
-
-
-@dataclass(frozen=True, eq=False)
-class Precomputed(Kernel):
-    """A kernel on row numbers, given by its matrix on all rows.
-
-    The points are one column of row numbers, so that cross-validation can split them as it splits
-    any other data.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_rows, n_rows)
-        Symmetric.
-    columns : sequence of one int or str, optional
-        The feature that holds the row number, where there are several.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]]))([[1]], [[0], [1]])
-    array([[1., 3.]])
-    """
-
-    K: Array = field(repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        K = np.array(self.K, dtype=np.float64)
-        if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            raise ValueError(f"K of Precomputed must be square, got shape {K.shape}.")
-        if not np.all(np.isfinite(K)):
-            raise ValueError("K of Precomputed must be finite, it holds NaN or infinity.")
-        if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * max(1.0, float(np.abs(K).max()))):
-            raise ValueError("K of Precomputed must be symmetric: K[i, j] = K[j, i].")
-        K.setflags(write=False)
-        object.__setattr__(self, "K", K)
-
-    def evaluate(self, X: Points, Z: Points) -> Array:
-        """Return the entries of K for the row numbers in X and Z."""
-        return np.asarray(self.K[np.ix_(self._rows(X), self._rows(Z))])
-
-    def diagonal(self, X: Points) -> Array:
-        """Return the entries on K's diagonal."""
-        return np.asarray(np.diag(self.K)[self._rows(restrict(X, self.columns))])
-
-    def _rows(self, X: Points) -> Any:
-        numbers = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        if numbers.shape[1] != 1:
-            raise ValueError(
-                f"Precomputed needs one column of row numbers, got {numbers.shape[1]}: "
-                "name it by columns=[...]."
-            )
-        rows = np.rint(numbers[:, 0]).astype(np.intp)
-        if np.any(rows != numbers[:, 0]) or np.any(rows < 0) or np.any(rows >= len(self.K)):
-            raise ValueError(
-                f"row numbers for Precomputed must be integers from 0 to {len(self.K) - 1}."
-            )
-        return rows
-
-
-@dataclass(frozen=True)
-class Pairwise(Kernel):
-    """One of scikit-learn's pairwise kernels, by name.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS``.
-    parameters : dict, optional
-        Passed on to it, for example ``{"gamma": 0.5}``.
-
-    Examples
-    --------
-    >>> Pairwise("laplacian", {"gamma": 1.0})([[0.0]], [[0.0]])
-    array([[1.]])
-    """
-
-    name: str
-    parameters: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.name not in PAIRWISE_KERNEL_FUNCTIONS:
-            known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
-            raise ValueError(f"unknown kernel name {self.name!r}; known are {known}.")
-
-    def evaluate(self, X: Points, Z: Points) -> Array:
-        """Return what scikit-learn's function returns."""
-        return np.asarray(pairwise_kernels(X, Z, metric=self.name, **self.parameters))
-
-
-@dataclass(frozen=True)
-class Custom(Kernel):
-    """Any function that maps (X, Z) to a matrix of shape (n, m).
-
-    Parameters
-    ----------
-    function : callable
-        Has to be positive semi-definite; this is not checked.
-    """
-
-    function: Callable[[Points, Points], Any]
-
-    def evaluate(self, X: Points, Z: Points) -> Array:
-        """Return the function's matrix after a look at its shape."""
-        K = np.asarray(self.function(X, Z), dtype=np.float64)
-        if K.shape != (X.shape[0], Z.shape[0]):
-            raise ValueError(
-                f"kernel function {_name(self.function)} returned shape {K.shape}, "
-                f"expected {(X.shape[0], Z.shape[0])}."
-            )
-        return K
-
-
-@dataclass(frozen=True)
-class Normalized(Kernel):
-    """A kernel divided by the norms it induces, k(x, z) / sqrt(k(x, x) k(z, z)).
-
-    A point whose norm is 0, or whose square norm is too large for a number, has the value 0 with
-    every point.
-
-    Parameters
-    ----------
-    kernel : Kernel, str or callable
-        What is normalised; the columns are those of this kernel.
-    """
-
-    kernel: Any
-
-    def __post_init__(self) -> None:
-        inner = as_kernel(self.kernel)
-        columns = inner.columns if self.columns is None else self.columns
-        object.__setattr__(self, "columns", columns)
-        super().__post_init__()
-        object.__setattr__(self, "kernel", inner.with_columns(None))
-
-    def evaluate(self, X: Points, Z: Points) -> Array:
-        """Return the normalised matrix."""
-        if isinstance(self.kernel, ProductKernel):
-            return self.kernel.normalized_from_products(self.kernel.products(X, Z))
-        left, right = inverse_norms(self.kernel.diagonal(X)), inverse_norms(self.kernel.diagonal(Z))
-        return np.asarray(np.multiply.outer(left, right) * self.kernel(X, Z))
-
-    def diagonal(self, X: Points) -> Array:
-        """Return 1, or 0 where the norm is 0."""
-        X = restrict(X, self.columns)
-        if isinstance(self.kernel, ProductKernel):
-            scales = self.kernel.scales(_products.square_norms(X))
-        else:
-            scales = self.kernel.diagonal(X)
-        return np.where(inverse_norms(scales) > 0.0, 1.0, 0.0)
+        return self.from_square_norms(square_norms(restrict(X, self.columns)))
 
 
 def inverse_norms(diagonal: Array) -> Array:
@@ -363,22 +115,10 @@ def inverse_norms(diagonal: Array) -> Array:
     So small ones that they have lost digits count as 0: products of two results would overflow.
     """
     positive = diagonal >= _SMALLEST
+    if positive.all():
+        return np.asarray(1.0 / np.sqrt(diagonal))
     safe = np.where(positive, diagonal, 1.0)
     return np.where(positive, 1.0 / np.sqrt(safe), 0.0)
-
-
-def as_kernel(kernel: Any) -> Kernel:
-    """Return a `Kernel` for a kernel, the name of a pairwise kernel, or a callable."""
-    if isinstance(kernel, Kernel):
-        return kernel
-    if isinstance(kernel, str):
-        return Pairwise(kernel)
-    if callable(kernel):
-        return Custom(kernel)
-    raise TypeError(
-        "a kernel must be a kernelhood kernel, a scikit-learn kernel name or a callable, "
-        f"got {type(kernel).__name__}."
-    )
 
 
 def restrict(X: Points, columns: Columns) -> Points:
@@ -404,7 +144,3 @@ def _checked_columns(columns: Any) -> Columns:
     if not checked or any(not isinstance(c, str) and c < 0 for c in checked):
         raise ValueError(f"columns must be names or numbers from 0, got {list(columns)}.")
     return checked
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))

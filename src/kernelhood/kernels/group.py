@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,15 +10,10 @@ import numpy as np
 
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._passes import add_ladder, add_rows, gaussian_ladder, scaled_power
-from kernelhood.kernels._products import Pair, quiet
-from kernelhood.kernels.base import (
-    Gaussian,
-    Kernel,
-    Linear,
-    Normalized,
-    Polynomial,
-    inverse_norms,
-)
+from kernelhood.kernels._points import quiet
+from kernelhood.kernels._products import Pair, Side
+from kernelhood.kernels.base import Columns, Kernel, Points, ProductKernel, inverse_norms, restrict
+from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial
 
 _LONGEST_LADDER = 16
 
@@ -124,7 +119,56 @@ class Ladder:
             add_ladder(pair.distant, self.spread, self.squarings, scale, target, sums.out)
 
 
-def passes_of(members: list[tuple[int, Kernel]]) -> Iterator[Pass]:
+@dataclass(frozen=True)
+class Group:
+    """Kernels on the same columns.
+
+    Attributes
+    ----------
+    columns : tuple of int or None
+        The columns.
+    length : float
+        The smallest distance that matters to any of the kernels.
+    passes : tuple of Pass
+        What evaluates them.
+    """
+
+    columns: Columns
+    length: float
+    passes: tuple[Pass, ...]
+
+    def side(self, Z: Points) -> Side:
+        """Return the points on the right."""
+        return Side(restrict(Z, self.columns), self.length)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to evaluate kernels: those on their own with their places, and those in groups."""
+
+    others: tuple[tuple[int, Kernel], ...]
+    groups: tuple[Group, ...]
+
+
+def plan_of(kernels: Iterable[Kernel]) -> Plan:
+    """Return how to evaluate kernels together."""
+    others: list[tuple[int, Kernel]] = []
+    groups: dict[Columns, list[tuple[int, Kernel]]] = {}
+    for place, kernel in enumerate(kernels):
+        if isinstance(core_of(kernel), ProductKernel):
+            groups.setdefault(kernel.columns, []).append((place, kernel))
+        else:
+            others.append((place, kernel))
+    return Plan(tuple(others), tuple(_group(*one) for one in groups.items()))
+
+
+def _group(columns: Columns, members: list[tuple[int, Kernel]]) -> Group:
+    cores: list[Any] = [core_of(kernel) for _, kernel in members]
+    length = min(float(core.smallest_distance) for core in cores)
+    return Group(columns, length, tuple(_passes(members)))
+
+
+def _passes(members: list[tuple[int, Kernel]]) -> Iterator[Pass]:
     """Yield what evaluates kernels that share their inner products, given with their places."""
     gaussians = []
     for place, kernel in members:

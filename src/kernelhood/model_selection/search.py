@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernelhood._typing import AnyArray, Array
+from kernelhood.model_selection.chosen import answer, best_point, first_of
 from kernelhood.model_selection.grids import Models, distinct_models
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
@@ -190,16 +191,11 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     best_params_: Any
 
     def _choose(self, models: Models, by_task: Array, names: list[Hashable]) -> None:
-        def best(scores: Array) -> tuple[int, float]:
-            best_ones = np.flatnonzero(scores == np.nanmax(scores))
-            model = int(best_ones[np.argmin(models.strength[best_ones])])
-            return int(np.argmax(models.model_of == model)), float(scores[model])
-
         if not self.per_task:
-            self.best_index_, self.best_score_ = best(self._path_scores)
+            self.best_index_, self.best_score_ = best_point(models, self._path_scores)
             self.best_params_ = models.points[self.best_index_]
             return
-        chosen = {name: best(by_task[:, number]) for number, name in enumerate(names)}
+        chosen = {name: best_point(models, by_task[:, number]) for number, name in enumerate(names)}
         self.best_index_ = {name: index for name, (index, _) in chosen.items()}
         self.best_score_ = {name: score for name, (_, score) in chosen.items()}
         self.best_params_ = {name: models.points[index] for name, (index, _) in chosen.items()}
@@ -259,14 +255,14 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             As the estimator's `score` takes them.
         """
         predicted = self.predict(X, task=task)
-        first = next(iter(self._fitted().values()))
+        first = first_of(self.best_estimator_)
         return float(first._mean_over_tasks(predicted, X, y, task, sample_weight))
 
     @property
     def classes_(self) -> Any:
         """The classes of the best estimator."""
         check_is_fitted(self, "best_estimator_")
-        return next(iter(self._fitted().values())).classes_
+        return first_of(self.best_estimator_).classes_
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw score and kernel weights along the path, and mark the chosen model.
@@ -284,27 +280,9 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         names = [] if self._path_weights is None else self.estimator._read_bank().names
         return plot_search_path(self._path_scores, self._path_weights, names, ax=ax)
 
-    def _fitted(self) -> dict[Hashable, Any]:
-        found = self.best_estimator_
-        return found if isinstance(found, dict) else {None: found}
-
     def _ask(self, method: str, X: Any, task: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
-        if not self.per_task:
-            return getattr(self.best_estimator_, method)(X, task=task)
-        first = next(iter(self.best_estimator_.values()))
-        labels = first._read_points(X, task, reset=False)[1]
-        if labels is None:
-            columns = [getattr(one, method)(X) for one in self.best_estimator_.values()]
-            if columns[0].ndim == 1:
-                return columns[0]
-            return np.column_stack([values[:, k] for k, values in enumerate(columns)])
-        answer = getattr(first, method)(X, task=task)
-        for name, one in self.best_estimator_.items():
-            rows = np.array([label == name for label in labels.tolist()])
-            if rows.any():
-                answer[rows] = getattr(one, method)(X, task=task)[rows]
-        return answer
+        return answer(self.best_estimator_, method, X, task)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -151,3 +151,13 @@ def combined_block(kernel: Combined, where: Indices) -> Array:
         for b in range(size):
             target[b] = source[where[b]]
     return K
+
+
+@compiled
+def gather_rows(rows: Array, slot: Indices, where: Indices, K: Array) -> None:
+    """Write those of some rows that are there, and the same columns, into K."""
+    for a in range(where.shape[0]):
+        if slot[where[a]] >= 0:
+            source, target = rows[slot[where[a]]], K[a]
+            for b in range(where.shape[0]):
+                target[b] = source[where[b]]

@@ -16,7 +16,7 @@ import numpy as np
 
 from kernelhood._typing import Array, Indices
 from kernelhood.operators.base import Fill, KernelOperator
-from kernelhood.operators.combined import Combined
+from kernelhood.operators.combined import Combined, gather_rows
 
 _FEWEST_ROWS = 1024
 _MEGABYTE = 2**20
@@ -99,12 +99,19 @@ class OnDemandKernels(KernelOperator):
 
     def _fill(self, kernel: Combined, samples: Indices) -> None:
         """Write the rows of some samples, in ascending order, over the oldest ones."""
+        if len(samples) == 0:
+            return
         n_slots = len(kernel.rows)
         places = (kernel.turn[0] + np.arange(len(samples))) % n_slots
         if kernel.turn[0] + len(samples) > n_slots:
             kernel.slot[np.isin(kernel.slot, places)] = -1
-        kernel.rows[places] = self._evaluate(kernel, samples, slice(None))
-        kernel.rows[places, samples] += kernel.ridge
+        values = self._evaluate(kernel, samples, slice(None))
+        values[np.arange(len(samples)), samples] += kernel.ridge
+        first = int(places[0])
+        if places[-1] - first == len(places) - 1:
+            kernel.rows[first : first + len(places)] = values
+        else:
+            kernel.rows[places] = values
         kernel.slot[samples] = places
         kernel.turn[0] += len(samples)
 
@@ -112,9 +119,10 @@ class OnDemandKernels(KernelOperator):
         """Return the combination between some samples, in ascending order, and others."""
         cells, point = self.cells, self.cells.point
         others = np.arange(self.n_samples)[columns]
-        values = np.zeros((len(samples), len(others)))
         if np.any(kernel.far):
-            values += self.evaluator.combine(point[samples], point[others], kernel.far)
+            values = self.evaluator.combine(point[samples], point[others], kernel.far)
+        else:
+            values = np.zeros((len(samples), len(others)))
         for cell, rows in self._by_cell(samples) if len(kernel.near) else ():
             if np.any(kernel.near[cell]):
                 own = slice(*np.searchsorted(others, cells.starts[cell : cell + 2]))
@@ -131,10 +139,8 @@ class OnDemandKernels(KernelOperator):
     def block(self, kernel: Combined, where: Indices) -> Array:
         """Return some rows of a combination and the same columns."""
         K = np.empty((len(where), len(where)))
-        held = kernel.slot[where] >= 0
-        for a in np.flatnonzero(held):
-            K[a] = kernel.rows[kernel.slot[where[a]]][where]
-        rest = np.flatnonzero(~held)
+        gather_rows(kernel.rows, kernel.slot, where, K)
+        rest = np.flatnonzero(kernel.slot[where] < 0)
         if len(rest):
             K[rest] = self._evaluate(kernel, where[rest], where)
             K[rest, rest] += kernel.ridge

@@ -74,7 +74,7 @@ class Concave(Simplex):
 
 
 def _convex_part(A: Array) -> Array:
-    """Return A with its negative eigenvalues raised to almost nothing."""
+    """Return A with the sizes of its eigenvalues: what bends downwards is stepped along, too."""
     values, vectors = np.linalg.eigh(A)
     floor = _FLOOR * float(np.max(np.abs(values)))
     return np.asarray((vectors * np.maximum(np.abs(values), floor)) @ vectors.T)

@@ -47,8 +47,8 @@ class MultiTaskKernelModel(SearchInterface, KernelInspection, TaskPredictor, Bas
     tol : float
         Relative duality gap to reach in every task.
     max_iter : int
-        Largest number of SVMs to solve for a task; in MT-ONMKL's `normalized`, in each stage of
-        its path.
+        Largest number of SVMs to solve for a task; in MT-ONMKL's `normalized`, at the end of its
+        path.
     task_column : int or str, optional
         The column of X that names the task, so that nothing has to be routed through pipelines
         and searches.

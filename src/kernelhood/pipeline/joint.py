@@ -22,7 +22,7 @@ from kernelhood.solvers.solution import Solution
 _MEGABYTE = 2**20
 _ENOUGH = 300
 _LARGE = 3000
-_PART = 1000
+_PART = 2000
 
 
 class JointKernels:
@@ -59,7 +59,7 @@ class JointKernels:
     @property
     def thinning(self) -> int:
         """Of how many samples one is looked at first."""
-        return self.kernels.n_points // _PART
+        return max(2, self.kernels.n_points // _PART)
 
     def _evaluated(self, n_points: int) -> Array:
         """Return all kernel matrices; those in single precision come block by block."""

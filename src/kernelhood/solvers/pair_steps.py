@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelhood._compiled import compiled
-from kernelhood._typing import Array
+from kernelhood._compiled import compiled, inlined
+from kernelhood._typing import Array, Indices
 from kernelhood.losses.box import BoxLoss, svm_gap
 from kernelhood.operators.combined import Combined, fill_row
 
@@ -85,6 +85,69 @@ def _worst(edges: Array) -> int:
     return worst
 
 
+@inlined
+def _shift_groups(
+    Kv: Array,
+    move: float,
+    plus: Array,
+    minus: Array,
+    grow: Array,
+    shrink: Array,
+    slack: Array,
+    starts: Indices,
+    begin: int,
+    end: int,
+    top: Indices,
+    edges: Array,
+) -> None:
+    """Add ``move * (plus - minus)`` to Kv in some groups, and look for their steepest samples."""
+    for g in range(begin, end):
+        own = slice(starts[g], starts[g + 1])
+        look = _shift(Kv[own], move, plus[own], minus[own], grow[own], shrink[own], slack[own])
+        top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+
+
+@compiled
+def _first_look(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, Array, Array, Indices, Array]:
+    """Return the slopes and slacks of all samples, and the steepest one and edges of each group."""
+    n, n_groups = len(v), loss.group_starts.shape[0] - 1
+    grow, shrink, slack = np.empty(n), np.empty(n), np.empty(n)
+    top, edges = np.empty(n_groups, np.intp), np.empty((n_groups, 2))
+    for k in range(n):
+        grow[k], shrink[k] = _slopes(
+            v[k], loss.target[k], loss.lower[k], loss.upper[k], loss.epsilon
+        )
+    starts = loss.group_starts
+    _shift_groups(Kv, 0.0, Kv, Kv, grow, shrink, slack, starts, 0, n_groups, top, edges)
+    return grow, shrink, slack, top, edges
+
+
+@inlined
+def _move_pair(
+    v: Array,
+    grow: Array,
+    shrink: Array,
+    target: Array,
+    lower: Array,
+    upper: Array,
+    epsilon: float,
+    i: int,
+    j: int,
+    wanted: float,
+) -> float:
+    """Grow sample i and shrink sample j by the same; return by how much.
+
+    Both move to their next bound or kink at most, and land on it exactly.
+    """
+    stop_i, stop_j = 0.0 if v[i] < 0.0 else upper[i], 0.0 if v[j] > 0.0 else lower[j]
+    move = min(wanted, stop_i - v[i], v[j] - stop_j)
+    v[i] = stop_i if move >= stop_i - v[i] else v[i] + move
+    v[j] = stop_j if move >= v[j] - stop_j else v[j] - move
+    grow[i], shrink[i] = _slopes(v[i], target[i], lower[i], upper[i], epsilon)
+    grow[j], shrink[j] = _slopes(v[j], target[j], lower[j], upper[j], epsilon)
+    return move
+
+
 @compiled
 def pair_steps(
     kernel: Combined,
@@ -133,16 +196,7 @@ def pair_steps(
     n, n_groups = len(v), starts.shape[0] - 1
     apart = kernel.active.shape[0] == 0 and kernel.joins.shape[0] == 0
     flat = max(_FLAT * np.max(diagonal), 1e-300)
-    grow, shrink, slack = np.empty(n), np.empty(n), np.empty(n)
-    top, edges = np.empty(n_groups, np.intp), np.empty((n_groups, 2))
-    for k in range(n):
-        grow[k], shrink[k] = _slopes(v[k], target[k], lower[k], upper[k], epsilon)
-    for g in range(n_groups):
-        here = slice(starts[g], starts[g + 1])
-        look = _shift(
-            Kv[here], 0.0, diagonal[here], diagonal[here], grow[here], shrink[here], slack[here]
-        )
-        top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+    grow, shrink, slack, top, edges = _first_look(v, Kv, loss)
     gap, looked = np.inf, 0
     wait = _steps_between_looks(n) if gap_tol < np.inf else max_steps
     for step in range(max_steps):
@@ -171,20 +225,8 @@ def pair_steps(
                 return edges, step, j
             fill_row(kernel, j)
         row_i, row_j = rows[slot[i]], rows[slot[j]]
-        bend = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], flat)
-        # Both move to their next bound or kink at most, and land on it exactly.
-        stop_i, stop_j = 0.0 if v[i] < 0.0 else upper[i], 0.0 if v[j] > 0.0 else lower[j]
-        move = min((steepest - slack[j]) / bend, stop_i - v[i], v[j] - stop_j)
-        v[i] = stop_i if move >= stop_i - v[i] else v[i] + move
-        v[j] = stop_j if move >= v[j] - stop_j else v[j] - move
-        grow[i], shrink[i] = _slopes(v[i], target[i], lower[i], upper[i], epsilon)
-        grow[j], shrink[j] = _slopes(v[j], target[j], lower[j], upper[j], epsilon)
-        # Where no kernel reaches beyond a cell, only the group's own values change.
-        first, last = (group, group + 1) if apart else (0, n_groups)
-        for g in range(first, last):
-            here = slice(starts[g], starts[g + 1])
-            look = _shift(
-                Kv[here], move, row_i[here], row_j[here], grow[here], shrink[here], slack[here]
-            )
-            top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+        wanted = (steepest - slack[j]) / max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], flat)
+        move = _move_pair(v, grow, shrink, target, lower, upper, epsilon, i, j, wanted)
+        begin, end = (group, group + 1) if apart else (0, n_groups)
+        _shift_groups(Kv, move, row_i, row_j, grow, shrink, slack, starts, begin, end, top, edges)
     return edges, max_steps, -1

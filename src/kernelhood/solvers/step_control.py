@@ -14,12 +14,15 @@ import numpy as np
 
 from kernelhood._typing import Array, Flags
 from kernelhood.penalties import Proposal
+from kernelhood.penalties.free_step import bends
 from kernelhood.solvers.hessian import secant_hessian
 from kernelhood.solvers.problem import Problem, State
 
 _RIDGE = 0.001
 _FIRST_DAMPING = 0.01
 _LEAST_DAMPING = 1e-4
+_MOST_DAMPING = 10.0
+_MANY = 64
 _WIDEST_RAY = 10.0
 _SHORT_RAY = 1.0
 _NO_RAY = 1e-3
@@ -51,6 +54,7 @@ class StepControl:
 
     def __init__(self, problem: Problem, tol: float) -> None:
         self.problem, self.tol = problem, tol
+        self.many = len(problem.unit) > _MANY
         self.damping, self.reach = _FIRST_DAMPING, _WIDEST_RAY
         self.gap, self.precision = 1e-3, 1.0
         self.move, self.proposal, self.fraction = Move.NEWTON, Proposal(np.empty(0)), 1.0
@@ -72,7 +76,14 @@ class StepControl:
         x, shrink = self._next_weights(here)
         accuracy = max(self.precision * self.gap, _FINEST)
         ridge = self.precision * _RIDGE * max(gap, self.tol)
-        return self.problem.solve(x, here, accuracy, ridge, shrink=shrink, exact=self.level > 1)
+        return self.problem.solve(
+            x,
+            here,
+            accuracy,
+            ridge,
+            shrink=shrink,
+            exact=self.level > 1 and not self.problem.is_large,
+        )
 
     def _next_weights(self, here: State) -> tuple[Array, float]:
         if self.move is Move.NEWTON:
@@ -139,11 +150,26 @@ class StepControl:
             return trial
         noise = self.precision * here.scale * (self.gap + _RIDGE * max(gap, self.tol))
         self._refuse(here, trial, slope, noise)
+        if self.many and move is Move.NEWTON and self.move is Move.BACKTRACK:
+            # Among many weights another direction is better than less of the same.
+            wanted = self._fitted_damping(here, step, slope, fall)
+            self.move, self.damping = Move.NEWTON, min(max(wanted, self.damping), _MOST_DAMPING)
         return here
+
+    def _fitted_damping(self, here: State, step: Array, slope: float, fall: float) -> float:
+        """Return the damping with which the model would have bent as the objective did.
+
+        Along its own step a model's curvature is minus the slope. What the objective has more of is
+        put down to the majoriser's curvature, of which the damping is a share.
+        """
+        unit = max(0.1 * float(here.x.sum()), self.problem.small_unit(here))
+        share = float(bends(here.x, here.dual.q, unit) @ step**2)
+        excess = -2.0 * (fall + slope) + slope
+        return self.damping + excess / max(share, 1e-300)
 
     def _accept(self, move: Move, quality: float) -> None:
         if move is Move.NEWTON and quality >= _GOOD:
-            self.damping *= 0.1
+            self.damping *= 0.3 if self.many else 0.1
             self.reach = min(_WIDEST_RAY, 2.0 * self.reach)
         elif quality < _POOR:
             self.damping = max(3.0 * self.damping, _LEAST_DAMPING)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kernelhood.datasets import get_data_home
-from kernelhood.datasets._home import _user_cache, find_file
+from kernelhood.datasets._files import _user_cache, find_file
 
 
 def test_argument_comes_before_variable_before_cache(monkeypatch, tmp_path):
@@ -12,7 +12,7 @@ def test_argument_comes_before_variable_before_cache(monkeypatch, tmp_path):
     assert get_data_home() == Path("/variable")
     # The Makefile exports an empty variable where there is no data.
     monkeypatch.setenv("KERNELHOOD_DATA", "")
-    monkeypatch.setattr("kernelhood.datasets._home.sys.platform", "linux")
+    monkeypatch.setattr("kernelhood.datasets._files.sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
     assert get_data_home() == Path("/cache/kernelhood")
 

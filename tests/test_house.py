@@ -1,0 +1,65 @@
+"""The rules of the house: small files, small folders, short functions, and a map that is whole."""
+
+import ast
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kernelhood
+
+SOURCE = Path(kernelhood.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+MAP = Path(__file__).parents[1] / "docs" / "solver.md"
+
+
+def code_lines(function: ast.FunctionDef) -> int:
+    """Return how many lines a function has, signature included, docstring not counted."""
+    first = function.body[0]
+    if ast.get_docstring(function, clean=False) is None:
+        described = 0
+    else:
+        described = first.end_lineno - first.lineno + 1
+    return function.end_lineno - function.lineno + 1 - described
+
+
+def functions_of(file: Path) -> Iterator[tuple[str, int]]:
+    """Yield the names of the functions of a file and how many lines each has."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{file.relative_to(SOURCE)}:{node.lineno} {node.name}", code_lines(node)
+
+
+def test_the_docstring_of_a_function_is_not_counted():
+    source = (
+        'def one(\n    a,\n):\n    """Say.\n\n    More.\n    """\n    return a\n\ndef two(): pass'
+    )
+    assert [code_lines(function) for function in ast.parse(source).body] == [4, 1]
+
+
+def test_no_file_is_long():
+    lines = {str(f.relative_to(SOURCE)): len(f.read_text("utf-8").splitlines()) for f in FILES}
+    assert {name: count for name, count in lines.items() if count > 300} == {}
+
+
+def test_no_folder_is_full():
+    folders = {str(file.parent.relative_to(SOURCE)) for file in FILES}
+    counts = {folder: len(list((SOURCE / folder).glob("*.py"))) for folder in folders}
+    assert {folder: count for folder, count in counts.items() if count > 15} == {}
+
+
+def test_no_function_is_long():
+    lengths = dict(chain.from_iterable(map(functions_of, FILES)))
+    assert {name: count for name, count in lengths.items() if count > 50} == {}
+    assert np.percentile(list(lengths.values()), 90) <= 20
+
+
+@pytest.mark.parametrize("folder", ["solvers", "operators"])
+def test_the_map_of_the_solver_names_every_file(folder):
+    if not MAP.exists():
+        pytest.skip("the documentation is not here")
+    text = MAP.read_text(encoding="utf-8")
+    names = [file.name for file in (SOURCE / folder).glob("*.py") if file.name != "__init__.py"]
+    assert [name for name in sorted(names) if name not in text] == []
