@@ -41,10 +41,9 @@ class Centred:
     operator: KernelOperator
     means: Array | None = None
 
-    def shifts(self, weights: Array, v: Array) -> Array | float:
+    def shifts(self, weights: Array, v: Array) -> Array:
         """Return by how much the means raise the values of each cell's samples."""
-        if self.means is None:
-            return 0.0
+        assert self.means is not None
         operator, starts = self.operator, self.operator.cells.starts
         far, near, between = operator.split(weights)
         by_cell = np.add.reduceat(self.means * v, starts[:-1], axis=1)
@@ -68,11 +67,12 @@ def centred(operator: KernelOperator, group_starts: Indices) -> Centred:
     """
     if not isinstance(operator, DenseKernels):
         return Centred(operator)
-    by_cell = np.array_equal(group_starts, operator.cells.starts)
-    if not (by_cell or operator.plain):
+    if not (operator.plain or np.array_equal(group_starts, operator.cells.starts)):
         return Centred(operator)
     chosen, sizes = _nearly_constant(operator), operator.diagonals.max(axis=1)
-    uneven = sizes.max() > _FAR_APART * sizes[sizes > 0.0].min(initial=np.inf)
+    uneven = sizes.max() > _FAR_APART * sizes.min()
+    if uneven:  # zeros apart
+        uneven = sizes.max() > _FAR_APART * sizes[sizes > 0.0].min(initial=np.inf)
     if not (uneven or chosen.any()):
         return Centred(operator)
     point, n = operator.cells.point, operator.n_samples
@@ -91,11 +91,16 @@ def centred(operator: KernelOperator, group_starts: Indices) -> Centred:
 def _nearly_constant(operator: DenseKernels) -> Flags:
     """Return which kernels vary little from one sample to the next, compared with their size."""
     point, diagonals = operator.cells.point, operator.diagonals
-    if len(point) < 2:
+    n = len(point)
+    if n < 2:
         return np.zeros(len(diagonals), dtype=np.bool_)
-    beside = operator.Ks[:, point[:-1], point[1:]]
-    distance = diagonals[:, :-1] + diagonals[:, 1:] - 2.0 * beside
-    return np.asarray(distance.mean(axis=1) < _NEARLY_CONSTANT * diagonals.mean(axis=1))
+    if operator.cells.plain and operator.Ks.shape[1] == n:
+        beside = operator.Ks.diagonal(1, 1, 2)
+    else:
+        beside = operator.Ks[:, point[:-1], point[1:]]
+    total = diagonals.sum(axis=1)
+    distance = 2.0 * (total - beside.sum(axis=1)) - diagonals[:, 0] - diagonals[:, -1]
+    return np.asarray(distance < _NEARLY_CONSTANT * total)
 
 
 def _centred_matrix(K: Array) -> tuple[Array, Array]:

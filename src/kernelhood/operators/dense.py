@@ -34,7 +34,10 @@ class DenseKernels(KernelOperator):
     @cached_property
     def diagonals(self) -> Array:
         """The diagonal of every base kernel, of shape (n_kernels, n_samples)."""
-        return np.einsum("mii->mi", self.Ks)[:, self.cells.point].astype(np.float64, copy=False)
+        found = self.Ks.diagonal(0, 1, 2)
+        if not (self.cells.plain and found.shape[1] == self.n_samples):
+            found = found[:, self.cells.point]
+        return np.ascontiguousarray(found, dtype=np.float64)
 
     def row_buffer(self) -> Array:
         """Return room for all rows, as exact as the kernel matrices are."""

@@ -47,7 +47,9 @@ class Linear(Penalty):
 
     def lower_bound(self, dual: DualPoint) -> float:
         """Return the gain of the dual vector, shrunk until no q is above its price."""
-        return dual.gain_of(float(self.allowed_scale(dual.q).min(initial=1.0)))
+        if not (dual.q > self.price).any():
+            return dual.gain
+        return dual.gain_of(float(self.allowed_scale(dual.q).min()))
 
     def start(self) -> Array:
         """Return equal weights that sum to one."""

@@ -101,9 +101,9 @@ class Block:
 
     def _raised(self, intercepts: Array, weights: Array, v: Array) -> Array:
         """Return the intercepts of the kernels as they were given, before they were centred."""
-        shifts = self._centred.shifts(weights / self.units.weight, v)
-        if isinstance(shifts, float):
+        if self._centred.means is None:
             return intercepts
+        shifts = self._centred.shifts(weights / self.units.weight, v)
         return intercepts - (shifts if len(shifts) == len(intercepts) else shifts[:1])
 
     def solve(
@@ -187,12 +187,16 @@ class Units(NamedTuple):
 
 def in_units(loss: BoxLoss) -> tuple[BoxLoss, Units]:
     """Return a loss in the units that suit it, and these units."""
-    starts = loss.group_starts
-    sizes = np.diff(starts)
-    centres = np.add.reduceat(loss.target, starts[:-1]) / sizes
-    centred = loss.target - (centres[0] if len(sizes) == 1 else np.repeat(centres, sizes))
+    starts, n = loss.group_starts, len(loss.target)
+    if len(starts) == 2:
+        centres = np.array([loss.target.sum() / n])
+        centred = loss.target - centres[0]
+    else:
+        sizes = np.diff(starts)
+        centres = np.add.reduceat(loss.target, starts[:-1]) / sizes
+        centred = loss.target - np.repeat(centres, sizes)
     box = float(max(loss.upper.max(), -loss.lower.min()))
-    spread = float(np.sqrt(np.mean(centred**2)))
+    spread = float(np.sqrt(centred @ centred / n))
     # Targets that differ by rounding alone are constant.
     size = spread if spread > 1e-14 * float(np.abs(centres).max()) else 1.0
     scaled = BoxLoss(

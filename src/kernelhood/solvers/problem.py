@@ -20,7 +20,7 @@ from kernelhood.solvers.block import Block, BlockPoint
 
 #: What is this small beside targets that are all missed by their size is nothing.
 _ROUNDING = 1e-12
-_LARGE = 1000
+_LARGE = 3000
 
 
 class State(NamedTuple):

@@ -226,10 +226,11 @@ def bounded_hessian(H: Array, x: Array, q: Array) -> Array:
     curvature along a positive weight is at most ``2 q_m / x_m``. Where the kernel matrix is
     singular to rounding, more may come out.
     """
-    found, allowed = np.diagonal(H) * x, 2.0 * np.maximum(q, 0.0)
-    above = found > allowed
-    if not above.any():
+    found = H.diagonal() * x
+    if (found <= 2.0 * q).all():
         return H
+    allowed = 2.0 * np.maximum(q, 0.0)
+    above = found > allowed
     shrink = np.sqrt(np.where(above, allowed / np.where(above, found, 1.0), 1.0))
     return H * shrink * shrink[:, None]
 
