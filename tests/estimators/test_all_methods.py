@@ -45,8 +45,8 @@ def data():
 
 # One check compares predictions to seven digits, which a relative gap of 1e-3 does not promise.
 @parametrize_with_checks(
-    [cls(tol=1e-13) for name in PEERS for cls in METHODS[name]]
-    + [cls(tol=1e-12, formulation="corrected") for cls in METHODS["mt-onmkl"]]
+    [cls(tol=1e-14) for name in PEERS for cls in METHODS[name]]
+    + [cls(tol=1e-14, formulation="corrected") for cls in METHODS["mt-onmkl"]]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -93,13 +93,12 @@ class _NeighborhoodStep(FormulationSearch):
         return self._penalty(lambda: kernels.gram, kernels.traces, counted)
 
     def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        penalty, blocks = self._task_penalty(kernels, problem), kernels.blocks(problem)
-        start, carried = problem.start, None
-        if penalty.convex:
-            start = problem.start_for(penalty, self.tol)
-        else:
-            carried = problem.carried
-        found = self._minimise(blocks, penalty, problem, start, carried)
+        penalty = self._task_penalty(kernels, problem)
+        found = problem.certified(penalty, self.tol) if penalty.convex else None
+        if found is None:
+            start = problem.closest_start(penalty) if penalty.convex else problem.start
+            carried = None if penalty.convex else problem.carried
+            found = self._minimise(kernels.blocks(problem), penalty, problem, start, carried)
         if problem.only_scored:
             return TaskSolution(found)
         G, d = kernels.gram, kernels.traces

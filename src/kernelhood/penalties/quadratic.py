@@ -16,6 +16,7 @@ from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
 
 _FEW = 64
 _ZERO = 1e-150
+_EXACT = 1e-14
 _CLOSE = 0.7
 
 
@@ -54,11 +55,23 @@ class Quadratic(Penalty):
         wanted = dual.q - self.price
         nothing = np.zeros(len(wanted))
         x = solve_nonneg_qp(self.Q, -wanted, nothing, nothing)
-        x = solve_nonneg_qp(self.Q, -wanted, nothing, x)  # without what the ridge has cost
-        short = np.maximum(wanted - self.Q @ x, 0.0)
-        lifted = short > 0.0
-        x[lifted] += short[lifted] / np.maximum(np.diagonal(self.Q)[lifted], 1e-300)
-        return float(dual.gain - 0.5 * (x @ (self.Q @ x)))
+        half, lifted = self._lifted(x, wanted)
+        if lifted - half > _EXACT * max(lifted, abs(dual.gain)):
+            x = solve_nonneg_qp(self.Q, -wanted, nothing, x)  # without what its ridge has cost
+            lifted = self._lifted(x, wanted)[1]
+        return dual.gain - lifted
+
+    def _lifted(self, x: Array, wanted: Array) -> tuple[float, float]:
+        """Return ``1/2 x'Qx``, and the same after x is lifted until ``Qx >= wanted``."""
+        Qx = self.Q @ x
+        half = 0.5 * float(x @ Qx)
+        short = wanted - Qx
+        low = short > 0.0
+        if not low.any():
+            return half, half
+        x = x.copy()
+        x[low] += short[low] / np.maximum(np.diagonal(self.Q)[low], 1e-300)
+        return half, 0.5 * float(x @ (self.Q @ x))
 
     def start(self) -> Array:
         """Return equal weights that sum to one."""

@@ -28,7 +28,7 @@ from kernelhood.pipeline.prediction import TaskPredictor
 from kernelhood.pipeline.problem import Pair, TaskProblem, TaskSolution
 from kernelhood.pipeline.searching import SearchInterface
 from kernelhood.pipeline.task_kernels import TaskKernels
-from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.solution import FINEST_GAP, Solution
 from kernelhood.tasks import TaskRows
 
 _FEW_SVMS = 20
@@ -45,7 +45,7 @@ class MultiTaskKernelModel(SearchInterface, KernelInspection, TaskPredictor, Bas
     C : float
         Weight of the loss.
     tol : float
-        Relative duality gap to reach in every task.
+        Relative duality gap to reach in every task; below 1e-11 rounding decides how far it falls.
     max_iter : int
         Largest number of SVMs to solve for a task; in MT-ONMKL's `normalized`, at the end of its
         path.
@@ -249,7 +249,7 @@ class MultiTaskKernelModel(SearchInterface, KernelInspection, TaskPredictor, Bas
                     f"{name}: objective {found.objective:.6g}, gap {found.gap:.1e}, "
                     f"{found.n_iter} SVMs, {np.count_nonzero(found.weights)} kernels"
                 )
-            if found.gap > self.tol:
+            if found.gap > max(self.tol, FINEST_GAP):
                 missed.append(f"{name} ({found.gap:.1e})")
         if missed:
             warnings.warn(
@@ -275,7 +275,7 @@ def _outcomes(solved: list[TaskSolution]) -> list[Solution]:
 
 def _advice(outcomes: list[Solution], tol: float, max_iter: int) -> str:
     """Return what would help where gaps were missed."""
-    late = [one for one in outcomes if one.gap > tol]
+    late = [one for one in outcomes if one.gap > max(tol, FINEST_GAP)]
     falling = all(one.gap < 0.5 * one.trace[2 * len(one.trace) // 3, 1] for one in late)
     if falling or max_iter < _FEW_SVMS:
         return f"max_iter={max_iter} ended before; raise max_iter."

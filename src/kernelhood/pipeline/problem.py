@@ -122,10 +122,12 @@ class TaskProblem:
         """All there is to start from."""
         return [one for one in (self.start, self.carried) if one is not None]
 
-    def start_for(self, penalty: Penalty, tol: float) -> Solution | None:
-        """Return the closest start; the first one where it solves the problem already."""
-        if self.start is not None and recertified(self.start, penalty, tol) is not None:
-            return self.start
+    def certified(self, penalty: Penalty, tol: float) -> Solution | None:
+        """Return the start where it solves the problem with another penalty already."""
+        return None if self.start is None else recertified(self.start, penalty, tol)
+
+    def closest_start(self, penalty: Penalty) -> Solution | None:
+        """Return the start with the smallest gap."""
         return closest_start(self.starts, penalty)
 
 

@@ -56,7 +56,7 @@ def solve(
     best, bound, control = here, LowerBound(problem), StepControl(problem, tol)
     bound.add(here, average=problem.is_large)
     trace = [(here.objective, _gap(problem, here, bound))]
-    while trace[-1][1] > tol and len(trace) < max_iter:
+    while trace[-1][1] > tol and len(trace) < max_iter and not control.is_exhausted:
         trial = control.try_step(here, trace[-1][1])
         bound.add(trial, average=control.careful or problem.is_large)
         here = control.judge(here, trial, trace[-1][1])

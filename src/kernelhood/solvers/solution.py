@@ -10,6 +10,8 @@ from kernelhood._typing import Array
 from kernelhood.penalties import DualPoint, Penalty
 
 _ROUNDING = 1e-10
+#: Gaps below this are at the mercy of rounding: they are asked for, but no promise.
+FINEST_GAP = 1e-11
 
 
 class Solution(NamedTuple):

@@ -17,6 +17,7 @@ from kernelhood.penalties import Proposal
 from kernelhood.penalties.free_step import bends
 from kernelhood.solvers.hessian import secant_hessian
 from kernelhood.solvers.problem import Problem, State
+from kernelhood.solvers.solution import FINEST_GAP
 
 _RIDGE = 0.001
 _FIRST_DAMPING = 0.01
@@ -30,6 +31,7 @@ _SHORT_STEP = 0.1
 _GOOD, _POOR = 0.25, 0.1
 _FINEST = 1e-14
 _PATIENCE = 10
+_LAST_TRIES = 4
 _ROUNDING = 1e-12
 
 
@@ -202,6 +204,11 @@ class StepControl:
 
     def _forget_hessian(self) -> None:
         self.hessian, self.made_at = None, None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the gap is at the level of rounding, and no longer falls."""
+        return self.mark <= FINEST_GAP and self.waited >= _LAST_TRIES
 
     def look_back(self, here: State, best: State, gap: float) -> State:
         """Take another way where the gap has not been halved for many SVMs."""
