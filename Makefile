@@ -8,8 +8,10 @@ test test-portable: export OMP_NUM_THREADS := 1
 export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
-COMPILED := tests/kernels tests/losses tests/operators tests/penalties/test_nonneg_qp.py \
-	tests/penalties/test_free_step.py tests/solvers/test_pair_steps.py tests/solvers/test_interior_point.py
+COMPILED := tests/kernels tests/losses/test_box.py \
+	$(addprefix tests/operators/test_,dense.py combined.py) \
+	$(addprefix tests/penalties/test_,nonneg_qp.py free_step.py) \
+	$(addprefix tests/solvers/test_,pair_steps.py interior_point.py)
 
 # What other processors compute: the kinds that this one can run, see tests/portable.py.
 SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/solvers tests/test_extending.py
