@@ -66,3 +66,11 @@ def test_identical_columns_still_reach_the_optimal_value():
 def test_zeros_are_exact():
     x = solve_nonneg_qp(np.eye(3), np.array([-1.0, 1.0, 1e-3]), np.zeros(3), np.ones(3))
     assert x.tolist() == [pytest.approx(1.0), 0.0, 0.0]
+
+
+@pytest.mark.parametrize("n", [3, 80])
+@pytest.mark.parametrize("price", [1e-8, 1.0, 1e3, 1e12])
+def test_where_nothing_bends_and_all_costs_the_weights_are_zero(n, price):
+    none = np.zeros(n)
+    found = solve_nonneg_qp(np.zeros((n, n)), np.full(n, price), none, np.full(n, 0.1))
+    assert found.tolist() == none.tolist()

@@ -15,6 +15,7 @@ _RIDGE = 1e-13
 _NEARLY_ALL = 0.99
 _ITERATIONS = 50
 _CLOSE = 1e-11
+_STEEPEST = 1e-100
 _POLISHES = 10
 _LEVEL = 1e-10
 
@@ -22,10 +23,10 @@ _LEVEL = 1e-10
 def solve_many(Q: Array, c: Array, row: Array, x: Array) -> Array:
     """Minimise ``1/2 x'Qx + c'x`` over ``x >= 0`` with ``row'x`` kept; see `solve_nonneg_qp`."""
     budget = float(row @ x)
-    diagonal = float(np.trace(Q))
+    slope = max(float(np.abs(c).mean()), 1e-300)
+    diagonal = max(float(np.trace(Q)), _STEEPEST * slope)  # where Q is zero, steps stay finite
     A = Q + (_RIDGE * diagonal + 1e-300) * np.eye(len(x))
     b = c - (_RIDGE * diagonal) * x
-    slope = max(float(np.abs(c).mean()), 1e-300)
     size = budget / float(row.sum()) if budget > 0.0 else slope * len(x) / max(diagonal, 1e-300)
     y, z = np.full(len(x), size), np.full(len(x), slope)
     nu, first = 0.0, float(y @ z)

@@ -10,6 +10,7 @@ from kernelhood.penalties.many_weights import solve_many
 
 _RIDGE = 1e-13
 _LEVEL = 1e-12
+_STEEPEST = 1e-200
 _FEW = 64
 
 
@@ -100,6 +101,7 @@ def _active_set(Q: Array, c: Array, row: Array, x: Array) -> Array:
     for i in range(n):
         ridge += _RIDGE * Q[i, i]
         level = max(level, _LEVEL * abs(c[i]))
+        ridge = max(ridge, _STEEPEST * abs(c[i]))  # where Q is zero, steps stay finite
     for _ in range(20 * n):
         y, multiplier = _minimise_on_face(Q, c, row, x, free, ridge)
         step, blocked = 1.0, -1
