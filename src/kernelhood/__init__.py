@@ -27,6 +27,7 @@ from kernelhood.estimators import (
     RPKLRegressor,
 )
 from kernelhood.kernels import (
+    Constant,
     Custom,
     Gaussian,
     Kernel,
@@ -50,6 +51,7 @@ __version__ = version("kernelhood")
 __all__ = [
     "AVMTMKLClassifier",
     "AVMTMKLRegressor",
+    "Constant",
     "Custom",
     "Gaussian",
     "ITLClassifier",

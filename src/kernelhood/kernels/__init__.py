@@ -2,6 +2,7 @@
 
 from kernelhood.kernels.bank import KernelBank, default_bank
 from kernelhood.kernels.base import Kernel
+from kernelhood.kernels.constant import Constant
 from kernelhood.kernels.standard import (
     Custom,
     Gaussian,
@@ -14,6 +15,7 @@ from kernelhood.kernels.standard import (
 )
 
 __all__ = [
+    "Constant",
     "Custom",
     "Gaussian",
     "Kernel",
