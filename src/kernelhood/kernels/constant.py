@@ -1,4 +1,4 @@
-"""The kernel that sees nothing of its points: under a relation between tasks, a priced intercept."""
+"""The kernel that sees nothing of its points: under a relation, an intercept that is priced."""
 
 from __future__ import annotations
 
