@@ -45,6 +45,7 @@ from kernelhood.model_selection import (
     TaskStratifiedKFold,
     paper_grid,
 )
+from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
 
 __version__ = version("kernelhood")
 
@@ -76,7 +77,11 @@ __all__ = [
     "Precomputed",
     "RPKLClassifier",
     "RPKLRegressor",
+    "TaskGraph",
+    "TaskGroups",
+    "TaskInputs",
     "TaskShuffleSplit",
+    "TaskSimilarity",
     "TaskStratifiedKFold",
     "alignment",
     "bounds",

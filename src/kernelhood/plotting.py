@@ -9,6 +9,9 @@ import numpy as np
 
 from kernelhood._typing import Array
 
+_NAMED = 40
+_ORDERED = 500
+
 
 def plot_weights(
     weights: Array, task_names: Sequence[Any], kernel_names: Sequence[str], *, ax: Any = None
@@ -124,6 +127,49 @@ def plot_alignment(alignment: Array, task_names: Sequence[Any], *, ax: Any = Non
     ax.set_xlabel("neighborhood kernel of")
     ax.set_ylabel("learned kernel of")
     ax.figure.colorbar(image, ax=ax, label="alignment", fraction=0.046, pad=0.04)
+    return ax
+
+
+def plot_task_map(similarity: Array, task_names: Sequence[Any], *, ax: Any = None) -> Any:
+    """Draw how alike tasks are: a heat map in the order of a tree, with the tree above it.
+
+    Parameters
+    ----------
+    similarity : ndarray of shape (n_tasks, n_tasks)
+        With a diagonal of ones.
+    task_names : sequence
+        Labels; of many tasks only some are named.
+    ax : matplotlib axes, optional
+        Where to draw the map; the tree gets axes above it.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    from scipy.cluster.hierarchy import dendrogram, linkage
+    from scipy.spatial.distance import squareform
+
+    n = len(task_names)
+    side = min(0.32 * n, 8.0) + 2.5
+    ax = _axes(ax, figsize=(side + 1.0, side + 0.8))
+    order = list(range(n))
+    if n > 1:
+        apart = np.sqrt(np.maximum(2.0 - 2.0 * similarity, 0.0))
+        np.fill_diagonal(apart, 0.0)
+        links = linkage(squareform(apart, checks=False), "average", optimal_ordering=n <= _ORDERED)
+        tree = ax.inset_axes((0.0, 1.02, 1.0, 0.15))
+        drawn = dendrogram(
+            links, ax=tree, no_labels=True, color_threshold=0.0, above_threshold_color="0.4"
+        )
+        tree.set_axis_off()
+        order = drawn["leaves"]
+    least = min(0.0, float(similarity.min()))
+    image = ax.imshow(similarity[np.ix_(order, order)], vmin=least, vmax=1.0, cmap="viridis")
+    step = -(-n // _NAMED)
+    names = [str(task_names[place]) for place in order]
+    ax.set_xticks(range(0, n, step), names[::step], rotation=90)
+    ax.set_yticks(range(0, n, step), names[::step])
+    ax.figure.colorbar(image, ax=ax, label="likeness of tasks", fraction=0.046, pad=0.04)
     return ax
 
 

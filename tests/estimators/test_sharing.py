@@ -229,7 +229,10 @@ def test_unseen_tasks_need_one_meaning_of_the_classes():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"unseen_task": "shared", "sharing": "weights"}, "use sharing='functions', got"),
+        (
+            {"unseen_task": "shared", "sharing": "weights"},
+            "use relation='mixed' or sharing='functions', got",
+        ),
         ({"specific_cost": 0.5}, "specific_cost"),
         ({"sharing": "everything"}, "sharing"),
         ({"intercept": "none"}, "intercept"),

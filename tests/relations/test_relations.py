@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kernelhood.relations import Independent, SharedFunctions, TaskRelation
+from kernelhood.relations import Independent, Newcomer, SharedFunctions, TaskRelation
 
 TASKS = ["a", "b", "c"]
 RELATIONS = {
@@ -28,7 +28,7 @@ def test_the_matrices_are_positive_semidefinite_and_have_a_cost_each(relation):
 
 @each_relation
 def test_a_task_never_seen_is_joined_by_as_many_matrices(relation):
-    rows = relation.unseen(TASKS)
+    rows = relation.unseen(TASKS, Newcomer("d"))
     if rows is not None:
         assert rows.shape == (len(relation.matrices(TASKS)), 3)
 
@@ -45,7 +45,7 @@ def test_independent_tasks_have_only_weights_of_their_own():
     assert relation.separate
     assert relation.matrices(TASKS).shape == (0, 3, 3)
     assert relation.costs(0).tolist() == [1.0]
-    assert relation.unseen(TASKS) is None
+    assert relation.unseen(TASKS, Newcomer("d")) is None
 
 
 def test_shared_functions_have_a_matrix_of_ones_and_a_dearer_function_for_each_task():
@@ -54,7 +54,7 @@ def test_shared_functions_have_a_matrix_of_ones_and_a_dearer_function_for_each_t
     assert relation.separate
     np.testing.assert_array_equal(relation.matrices(TASKS), np.ones((1, 3, 3)))
     assert relation.costs(1).tolist() == [1.0, 3.0]
-    np.testing.assert_array_equal(relation.unseen(TASKS), np.ones((1, 3)))
+    np.testing.assert_array_equal(relation.unseen(TASKS, Newcomer("d")), np.ones((1, 3)))
 
 
 def test_an_infinite_cost_leaves_only_the_common_function():
@@ -86,4 +86,4 @@ def test_a_relation_of_ones_own_says_only_its_matrices():
     assert relation.couples
     assert not relation.separate
     assert relation.costs(1).tolist() == [1.0]
-    assert relation.unseen(TASKS) is None
+    assert relation.unseen(TASKS, Newcomer("d")) is None

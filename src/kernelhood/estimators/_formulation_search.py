@@ -38,8 +38,6 @@ class FormulationSearch(JointStep):
     def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         reading = as_formulation(params["formulation"])
         same = super()._canonical(params)
-        if not cls._couples(params):
-            same.update(specific_cost=1.0, intercept="task")
         same.update(reading.canonical(params["C"], params["eta"], params["beta"]))
         return same
 
@@ -81,4 +79,4 @@ class FormulationSearch(JointStep):
 
     def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
         """Return a key that differs where the kernels or the intercepts of the corners do."""
-        return "corners", self._relation.key, self.intercept, penalty.row.tobytes()
+        return "corners", self._relation.key, self._groups_of_intercepts, penalty.row.tobytes()

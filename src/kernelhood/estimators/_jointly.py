@@ -15,7 +15,7 @@ from kernelhood.penalties import Penalty
 from kernelhood.pipeline.inspection import BoundInspection, Neighborhood
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
-from kernelhood.pipeline.related import RelatedTasks
+from kernelhood.related.adapting import RelatedTasks
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.solution import Solution
@@ -55,12 +55,9 @@ class JointStep(BoundInspection, RelatedTasks):
         self, joint: JointKernels, problems: list[TaskProblem]
     ) -> list[TaskSolution]:
         """Solve problem (P) with the weights of all tasks, and give every task its part."""
-        matrices, separate, costs = self._joined([one.name for one in problems])
-        blocks = joint.blocks(problems, self.intercept, matrices, separate)
-        d, n = joint.traces(matrices, separate), len(joint.kernels)
-        cost = np.repeat(costs[: len(matrices)], n)
-        if separate:
-            cost = np.concatenate([cost, np.full(n * len(problems), costs[-1])])
+        matrices, separate, cost = self._joined(joint)
+        blocks = joint.blocks(problems, self._groups_of_intercepts, matrices, separate)
+        d = joint.traces(matrices, separate)
         counted = float(joint.samples.counts.sum())
         penalty = self._penalty(lambda: joint.gram(matrices, separate), cost * d, counted)
         start = _usable_start(problems, blocks)
@@ -94,7 +91,8 @@ class JointStep(BoundInspection, RelatedTasks):
         d: Array,
     ) -> list[TaskSolution]:
         """Return every task's part with its neighborhood, and keep what the bound needs."""
-        matrices, separate, _ = self._joined([one.name for one in problems])
+        matrices, separate, _ = self._joined(joint)
+        self._keep_relation(joint)
         G, own = joint.task_grams, joint.task_traces
         if separate:
             # Each task's block is fitted by its own kernels, and what is between tasks by none.

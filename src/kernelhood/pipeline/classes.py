@@ -97,7 +97,7 @@ def class_prices(
     return np.asarray(sample_weight.sum() / (len(classes) * counted))[code]
 
 
-def one_against_one(code: Indices, cost: Array) -> list[Pair]:
+def one_against_one(code: Indices, cost: Array, n_classes: int) -> list[Pair]:
     """Return one SVM for each pair of classes, the second of them being positive.
 
     Parameters
@@ -106,9 +106,11 @@ def one_against_one(code: Indices, cost: Array) -> list[Pair]:
         The class of each sample.
     cost : ndarray of shape (n_samples,)
         C times the weight of each sample.
+    n_classes : int
+        Number of classes.
     """
     pairs = []
-    for first, second in combinations(range(int(code.max()) + 1), 2):
+    for first, second in combinations(range(n_classes), 2):
         own = np.flatnonzero((code == first) | (code == second))
         pairs.append(Pair(own, Hinge().box(np.where(code[own] == second, 1.0, -1.0), cost[own])))
     return pairs

@@ -63,13 +63,7 @@ class KernelInspection:
         Where pandas is not installed, the same table comes as text.
         """
         check_is_fitted(self)
-        try:
-            import pandas as pd
-        except ImportError:
-            tasks = [str(task) for task in self.tasks_]
-            return _text_table(tasks, self._kernel_names(), self.weights_)
-        index = pd.Index(self.tasks_, name="task", tupleize_cols=False)
-        return pd.DataFrame(self.weights_, index=index, columns=self._kernel_names())
+        return as_table(self.weights_, self.tasks_, self._kernel_names(), "task")
 
     def task_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the task's learned kernel ``sum_m theta_t^m k_m`` at any points.
@@ -169,9 +163,29 @@ class BoundInspection(NeighborhoodInspection):
         return BoundTerms.from_tasks(self.gram_, self.traces_, self.neighborhood_weights_)
 
 
-def _text_table(rows: list[str], columns: list[str], values: Array) -> str:
+def as_table(values: Array, rows: list[Any], columns: list[str], name: str) -> Any:
+    """Return numbers as a data frame, or as text where pandas is not installed.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        The numbers.
+    rows, columns : list
+        Labels.
+    name : str
+        What the rows are.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        return _text_table([str(row) for row in rows], columns, values, name)
+    index = pd.Index(rows, name=name, tupleize_cols=False)
+    return pd.DataFrame(values, index=index, columns=columns)
+
+
+def _text_table(rows: list[str], columns: list[str], values: Array, name: str) -> str:
     """Return a plain-text table of numbers with labels."""
-    head = ["task", *columns]
+    head = [name, *columns]
     body = [
         [row, *(f"{value:.4g}" for value in line)] for row, line in zip(rows, values, strict=True)
     ]

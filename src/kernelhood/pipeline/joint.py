@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from kernelhood.operators import Cells, DenseKernels, KernelOperator, OnDemandKe
 from kernelhood.operators.frobenius import frobenius_gram, joint_gram
 from kernelhood.pipeline.joint_samples import JointSamples
 from kernelhood.pipeline.problem import TaskProblem
+from kernelhood.relations import TaskRelation
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.neighborhood import span_rank
 from kernelhood.solvers.solution import Solution
@@ -45,11 +46,22 @@ class JointKernels:
     ) -> None:
         self.samples, self.names = JointSamples.of(problems), [one.name for one in problems]
         self.cache_size = cache_size
+        self._inputs = [one.inputs for one in problems]
         self.kernels = PointKernels(bank, self.samples.points)
         self._dtype = np.dtype(storage)
         n_points = self.kernels.n_points
         held = self._size(n_points, n_points) <= cache_size
         self.Ks = self._evaluated(n_points) if held else None
+
+    def seen(self, relation: TaskRelation) -> TaskRelation:
+        """Return a relation with what it has to know of the tasks' inputs; it is kept."""
+        if relation.key not in self._seen:
+            self._seen[relation.key] = relation.seen(self.names, self._inputs)
+        return self._seen[relation.key]
+
+    @cached_property
+    def _seen(self) -> dict[Hashable, TaskRelation]:
+        return {}
 
     @property
     def is_large(self) -> bool:

@@ -67,10 +67,14 @@ class TaskPredictor(TaskReader):
                 f"{', '.join(map(repr, self.tasks_))}."
             )
         which = self._numbers(labels)
+        return self._by_task(points, labels, which), which
+
+    def _by_task(self, points: Any, labels: AnyArray, which: Indices) -> Array:
+        """Return the decision values of rows of several tasks."""
         parts = {number: np.flatnonzero(which == number) for number in np.unique(which)}
         found = [self._task_values(points[rows], number) for number, rows in parts.items()]
         order = np.argsort(np.concatenate(list(parts.values())))
-        return np.concatenate(found)[order], which
+        return np.concatenate(found)[order]
 
     def _numbers(self, labels: AnyArray) -> Indices:
         """Return the number of every row's task."""

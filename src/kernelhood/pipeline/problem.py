@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from kernelhood._typing import Array, Indices
 from kernelhood.losses import BoxLoss, box_loss
@@ -64,6 +65,8 @@ class TaskProblem:
         Whether nothing but the predictor is wanted, as in a search.
     kept : dict
         What a method wants to keep for other models with the same loss and kernels.
+    unlabelled : ndarray or CSR matrix, optional
+        More points of the task, without targets.
     """
 
     name: Hashable
@@ -77,6 +80,15 @@ class TaskProblem:
     weights: Any = None
     only_scored: bool = False
     kept: dict[Hashable, Any] = field(default_factory=dict)
+    unlabelled: Any = None
+
+    @property
+    def inputs(self) -> Any:
+        """The task's points, those without targets among them."""
+        if self.unlabelled is None or self.unlabelled.shape[0] == 0:
+            return self.X
+        stack = sparse.vstack if sparse.issparse(self.X) else np.vstack
+        return stack([self.X, self.unlabelled])
 
     @property
     def loss(self) -> BoxLoss:

@@ -88,12 +88,22 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         first = self._task_classes[0]
         same = all(np.array_equal(first, other) for other in self._task_classes)
         self.classes_ = first if same else self._task_classes
-        encoded = []
-        for task, classes, weight in zip(tasks, self._task_classes, sample_weights, strict=True):
-            code = class_codes(task.y, classes)
-            prices = class_prices(self.class_weight, classes, code, weight)
-            encoded.append(one_against_one(code, self.C * weight * prices))
-        return encoded
+        return [
+            self._pairs_of(task, weight, number)
+            for number, (task, weight) in enumerate(zip(tasks, sample_weights, strict=True))
+        ]
+
+    def _pairs_of(self, task: TaskRows, weight: Array, number: int) -> list[Pair]:
+        """Return the SVMs of samples with the classes of one of the tasks."""
+        classes = self._task_classes[number]
+        unknown = [label for label in dict.fromkeys(task.y.tolist()) if label not in classes]
+        if unknown:
+            raise ValueError(
+                f"y holds {unknown} in task {task.name!r}, whose classes are {classes.tolist()}."
+            )
+        code = class_codes(task.y, classes)
+        prices = class_prices(self.class_weight, classes, code, weight)
+        return one_against_one(code, self.C * weight * prices, len(classes))
 
     def _loss_key(self) -> Hashable:
         weights = self.class_weight

@@ -11,10 +11,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from kernelhood._typing import Array
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """A task that was not seen in the fit, and what is known of it.
+
+    Attributes
+    ----------
+    name : hashable
+        Its name.
+    features : any
+        What the user says of it: its group, its descriptor, its neighbours.
+    points : ndarray or CSR matrix, optional
+        Its inputs.
+    """
+
+    name: Hashable
+    features: Any = None
+    points: Any = None
 
 
 class TaskRelation(ABC):
@@ -24,11 +45,15 @@ class TaskRelation(ABC):
     couples: bool = True
     #: Whether every task has weights of its own beside those of the matrices.
     separate: bool = False
+    #: Whether the first matrix is that of ones: a function that all tasks have in common.
+    common: bool = False
+    #: Whether the matrices depend on the inputs of the tasks.
+    uses_inputs: bool = False
 
     @property
     @abstractmethod
     def key(self) -> Hashable:
-        """What is equal for equal relations."""
+        """What is equal for relations with the same matrices, whatever they cost."""
 
     @abstractmethod
     def matrices(self, tasks: Sequence[Hashable]) -> Array:
@@ -39,6 +64,18 @@ class TaskRelation(ABC):
         tasks : sequence
             Names of the tasks, in the order of the rows and columns.
         """
+
+    def seen(self, tasks: Sequence[Hashable], inputs: Sequence[Any]) -> TaskRelation:
+        """Return the relation with what it has to know of the tasks' inputs; mostly itself.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        inputs : sequence of (ndarray or CSR matrix)
+            The points of each, those without targets among them.
+        """
+        return self
 
     def costs(self, n_matrices: int) -> Array:
         """Return how many times its trace a weight of each matrix costs; last, the separate ones.
@@ -51,16 +88,54 @@ class TaskRelation(ABC):
         """
         return np.ones(n_matrices + self.separate)
 
-    def unseen(self, tasks: Sequence[Hashable]) -> Array | None:
+    def labels(self, n_matrices: int) -> list[str]:
+        """Return a name for each matrix, for people to read; last, one for the separate weights."""
+        return [f"matrix {r + 1}" for r in range(n_matrices)] + ["own"] * self.separate
+
+    def own_costing(self, factor: float) -> TaskRelation:
+        """Return the relation in which what tasks have for themselves costs more.
+
+        Parameters
+        ----------
+        factor : float
+            How many times more than now; infinity leaves it out.
+        """
+        if factor != 1.0:
+            raise ValueError(
+                f"specific_cost must be 1 with relation={self!r}, which does not say what tasks "
+                f"have for themselves: got {factor:g}."
+            )
+        return self
+
+    def unseen(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> Array | None:
         """Return how a task never seen is joined to these, or None where nothing is known of it.
 
         Parameters
         ----------
         tasks : sequence
             Names of the tasks of the fit.
+        newcomer : Newcomer
+            The task.
 
         Returns
         -------
         ndarray of shape (n_matrices, n_tasks), or None
         """
         return None
+
+    def knows(self, newcomer: Newcomer) -> bool:
+        """Return whether more is known of a task never seen than what all tasks share."""
+        return False
+
+    @property
+    def _identity(self) -> Hashable:
+        return type(self), self.key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TaskRelation) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __sklearn_clone__(self) -> Self:
+        return self

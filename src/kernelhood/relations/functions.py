@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.relations.base import TaskRelation
+from kernelhood.relations.base import Newcomer, TaskRelation
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class SharedFunctions(TaskRelation):
     """
 
     specific_cost: float = 1.0
+
+    common = True
 
     @property
     def separate(self) -> bool:  # type: ignore[override]
@@ -41,6 +43,14 @@ class SharedFunctions(TaskRelation):
         """Return the cost of shared and, where there are any, of specific weights."""
         return np.array([1.0, self.specific_cost][: n_matrices + self.separate])
 
-    def unseen(self, tasks: Sequence[Hashable]) -> Array:
+    def labels(self, n_matrices: int) -> list[str]:
+        """Return what the weights are called."""
+        return ["common", "own"][: n_matrices + self.separate]
+
+    def own_costing(self, factor: float) -> SharedFunctions:
+        """Return the relation in which specific weights cost more."""
+        return SharedFunctions(self.specific_cost * factor)
+
+    def unseen(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> Array:
         """Join any task by the function that all have in common."""
         return np.ones((1, len(tasks)))

@@ -26,3 +26,7 @@ class Independent(TaskRelation):
     def matrices(self, tasks: Sequence[Hashable]) -> Array:
         """Return no matrix."""
         return np.empty((0, len(tasks), len(tasks)))
+
+    def own_costing(self, factor: float) -> Independent:
+        """Return the same relation: nothing is shared that could cost less."""
+        return self

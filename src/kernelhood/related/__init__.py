@@ -1,0 +1,1 @@
+"""Tasks that learn from each other: one joint problem, newcomers, and what was shared."""
