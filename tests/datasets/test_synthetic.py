@@ -128,3 +128,71 @@ def test_frame():
     pytest.importorskip("pandas")
     data = make_multitask(random_state=0, as_frame=True)
     assert list(data.X.columns) == ["x1", "x2", "x3", "x4"]
+
+
+def correlations(data, X):
+    """How alike the tasks' functions are, from the values that each has at its own points."""
+    return np.corrcoef([np.interp(X, *np.unique(one, axis=0).T[:2]) for one in data], rowvar=True)
+
+
+def test_tasks_of_a_group_have_a_part_in_common():
+    data = make_multitask(
+        n_tasks=6,
+        n_samples=200,
+        relatedness=0.0,
+        noise=0.0,
+        kind="regression",
+        n_features=1,
+        structure="groups",
+        structure_share=0.9,
+        n_groups=2,
+        random_state=0,
+    )
+    assert data.task_groups["task 1"] == data.task_groups["task 3"] != data.task_groups["task 2"]
+    values = [
+        np.column_stack([data.X[data.task == name, 0], data.true_function[data.task == name]])
+        for name in data.task_names
+    ]
+    alike = correlations(values, np.linspace(-4.0, 4.0, 50))
+    same = np.equal.outer(np.arange(6) % 2, np.arange(6) % 2)
+    assert alike[same].min() > alike[~same].max()
+
+
+def test_tasks_at_near_places_are_alike():
+    data = make_multitask(
+        n_tasks=30,
+        n_samples=200,
+        relatedness=0.0,
+        noise=0.0,
+        kind="regression",
+        n_features=1,
+        structure="smooth",
+        structure_share=1.0,
+        random_state=1,
+    )
+    places = np.array([data.task_places[name] for name in data.task_names])
+    values = [
+        np.column_stack([data.X[data.task == name, 0], data.true_function[data.task == name]])
+        for name in data.task_names
+    ]
+    alike = correlations(values, np.linspace(-4.0, 4.0, 50))
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    pairs = np.triu_indices(30, 1)
+    near = apart[pairs] < 0.2
+    assert alike[pairs][near].mean() > alike[pairs][~near].mean() + 0.3
+
+
+def test_intercepts_move_whole_tasks_and_nothing_else():
+    settings = {"n_tasks": 40, "n_samples": 20, "kind": "regression", "random_state": 0}
+    plain, moved = make_multitask(**settings), make_multitask(**settings, intercepts=3.0)
+    shift = moved.true_function - plain.true_function
+    by_task = [shift[moved.task == name] for name in moved.task_names]
+    assert max(np.ptp(one) for one in by_task) < 1e-9
+    assert 2.0 < np.std([one[0] for one in by_task]) < 4.0
+
+
+def test_structures_are_checked():
+    with pytest.raises(ValueError, match="structure"):
+        make_multitask(structure="rings")
+    with pytest.raises(ValueError, match="structure_share"):
+        make_multitask(structure="groups", structure_share=1.5)

@@ -19,14 +19,16 @@ BANK = ("linear", "polynomial", *(f"gaussian {spread:g}" for spread in _SPREADS)
 # Standard deviation of each input: distances are then of the order of the narrower spreads.
 _INPUT_SCALE = 3.0
 _N_ANCHORS = 100
+_NEAR = 0.25
 
 DESCR = """Synthetic tasks
 
 Tasks whose functions mix a shared and a specific part,
 f_t = sqrt(relatedness) f_0 + sqrt(1 - relatedness) g_t. Every part is a sum of kernels at random
 anchor points, so it lies in the space of its kernel; f_0 uses the kernels true_kernels, g_t one
-other kernel. Kernels are those of the bank of arXiv 1707.03426: linear, polynomial of degree 2 and
-Gaussians of spread 2 to 256, cosine normalised. No licence is needed.
+other kernel. Where tasks have a structure, a third part is the same for tasks of a group, or alike
+for tasks at near places. Kernels are those of the bank of arXiv 1707.03426: linear, polynomial of
+degree 2 and Gaussians of spread 2 to 256, cosine normalised. No licence is needed.
 """
 
 _Function = Callable[[Array], Array]
@@ -43,6 +45,10 @@ def make_multitask(
     *,
     n_features: int = 4,
     n_outliers: int = 0,
+    structure: str | None = None,
+    structure_share: float = 0.4,
+    n_groups: int = 2,
+    intercepts: float = 0.0,
     as_frame: bool = False,
     random_state: Any = None,
 ) -> Bunch:
@@ -56,7 +62,9 @@ def make_multitask(
     where :math:`\rho` is `relatedness`, S the :math:`M_0` shared kernels and each :math:`h_m`, like
     each :math:`g_t`, a sum :math:`\sum_j a_j k_m(x, z_j)` over random anchors :math:`z_j` with
     normal :math:`a_j`, centred and scaled to variance 1. With :math:`\rho = 1` all tasks have the
-    same function, with :math:`\rho = 0` independent ones.
+    same function, with :math:`\rho = 0` independent ones. With a `structure` there is a part
+    :math:`\sqrt{\sigma} s_t` more, where :math:`\sigma` is `structure_share`, taken from the other
+    two in equal proportion: the same in a group, or smooth in the task's place in a unit square.
 
     Parameters
     ----------
@@ -78,6 +86,14 @@ def make_multitask(
         Number of inputs, normal with mean 0 and standard deviation 3.
     n_outliers : int, default=0
         How many of the tasks, the last ones, have no part in the shared function.
+    structure : {"groups", "smooth"} or None, default=None
+        Whether tasks of a group, or tasks at near places, have a part in common.
+    structure_share : float, default=0.4
+        Share of that part in each task's variance, from 0 to 1.
+    n_groups : int, default=2
+        Number of groups, of equal size as far as possible.
+    intercepts : float, default=0.0
+        Standard deviation of a constant in each task's function; classes do not depend on it.
     as_frame : bool, default=False
         Whether to return pandas objects in place of arrays.
     random_state : int, RandomState or None, default=None
@@ -91,12 +107,12 @@ def make_multitask(
         shared kernels in the bank), ``true_shared`` (10,) and ``true_specific`` (n_tasks, 10), the
         share of the variance that each kernel has in the shared and in the specific part,
         ``true_function`` (n_samples,), the values without noise, ``outliers`` (names of tasks),
-        ``relatedness``.
+        ``relatedness``; with a structure ``task_groups`` or ``task_places``, by task.
 
     Notes
     -----
-    For a task that is no outlier ``true_shared + true_specific[t]`` sums to 1. Gaussians much wider
-    than the data differ little from each other and from a polynomial: expect a method to find the
+    For a task that is no outlier, ``true_shared + true_specific[t]`` sums to 1 without a structure.
+    Gaussians much wider than the data differ little from each other: expect a method to find the
     group, not the member.
 
     Examples
@@ -117,6 +133,9 @@ def make_multitask(
     n_features = check_count("n_features", n_features)
     n_outliers = check_count("n_outliers", n_outliers, low=0, high=n_tasks)
     check_flags(as_frame=as_frame)
+    structure_share = check_number("structure_share", structure_share, low=0.0, high=1.0)
+    n_groups = check_count("n_groups", n_groups)
+    intercepts = check_number("intercepts", intercepts, low=0.0)
     rng = check_random_state(random_state)
     related = np.arange(n_tasks) < n_tasks - n_outliers
     shares = np.where(related, relatedness, 0.0)
@@ -126,6 +145,9 @@ def make_multitask(
     blocks = np.split(X, np.cumsum(sizes)[:-1])
     clean = [function(x) for function, x in zip(functions, blocks, strict=True)]
     names = np.array([f"task {number}" for number in range(1, n_tasks + 1)])
+    clean, told = _structured(
+        clean, blocks, names, shared, structure, structure_share, n_groups, intercepts, rng
+    )
     kernels = np.eye(len(BANK))
     return make_bunch(
         X,
@@ -143,6 +165,7 @@ def make_multitask(
         true_function=np.concatenate(clean),
         outliers=names[~related].tolist(),
         relatedness=relatedness,
+        **told,
     )
 
 
@@ -180,6 +203,59 @@ def _draw_functions(
         return lambda X: np.sqrt(share) * f_0(X) + np.sqrt(1 - share) * g_t(X)
 
     return [mixture(share, g_t) for share, g_t in zip(shares, g, strict=True)]
+
+
+def _structured(
+    clean: list[Array],
+    blocks: list[Array],
+    names: AnyArray,
+    shared: Sequence[int],
+    structure: str | None,
+    share: float,
+    n_groups: int,
+    intercepts: float,
+    rng: np.random.RandomState,
+) -> tuple[list[Array], dict[str, Any]]:
+    """Add what a structure between tasks and their intercepts change, and tell the structure."""
+    told: dict[str, Any] = {}
+    if structure is not None:
+        check_choice("structure", structure, ("groups", "smooth"))
+        kernel, n_features = [int(rng.choice(shared))], blocks[0].shape[1]
+        parts, told = _draw_structure(structure, kernel, names, n_groups, n_features, rng)
+        clean = [
+            np.sqrt(1.0 - share) * values + np.sqrt(share) * part(x)
+            for values, part, x in zip(clean, parts, blocks, strict=True)
+        ]
+    if intercepts > 0.0:
+        clean = [values + intercepts * rng.standard_normal() for values in clean]
+    return clean, told
+
+
+def _draw_structure(
+    structure: str,
+    kernel: list[int],
+    names: AnyArray,
+    n_groups: int,
+    n_features: int,
+    rng: np.random.RandomState,
+) -> tuple[list[_Function], dict[str, Any]]:
+    """Draw what tasks of a group, or at near places, have in common."""
+    if structure == "groups":
+        number = np.arange(len(names)) % n_groups
+        functions = [_draw_function(kernel, n_features, rng) for _ in range(n_groups)]
+        told = {name: f"group {k + 1}" for name, k in zip(names.tolist(), number, strict=True)}
+        return [functions[k] for k in number], {"task_groups": told}
+    places = rng.uniform(size=(len(names), 2))
+    centres = np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0)])
+    functions = [_draw_function(kernel, n_features, rng) for _ in centres]
+    near = np.exp(-((places[:, np.newaxis] - centres) ** 2).sum(axis=2) / (2 * _NEAR**2))
+    near /= np.sqrt((near**2).sum(axis=1, keepdims=True))
+
+    def mixture(shares: Array) -> _Function:
+        return lambda X: np.sum([a * f(X) for a, f in zip(shares, functions, strict=True)], axis=0)
+
+    told = {name: place.tolist() for name, place in zip(names.tolist(), places, strict=True)}
+    return [mixture(shares) for shares in near], {"task_places": told}
 
 
 def _draw_function(
