@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,14 @@ from sklearn.utils import Bunch, check_random_state
 from kernelhood._typing import AnyArray, Array
 from kernelhood.datasets._arguments import check_choice, check_count, check_flags, check_number
 from kernelhood.datasets._bunch import make_bunch
-
-_SPREADS = tuple(2.0**k for k in range(1, 9))
-
-BANK = ("linear", "polynomial", *(f"gaussian {spread:g}" for spread in _SPREADS))
-
-# Standard deviation of each input: distances are then of the order of the narrower spreads.
-_INPUT_SCALE = 3.0
-_N_ANCHORS = 100
-_NEAR = 0.25
+from kernelhood.datasets.synthetic._functions import (
+    BANK,
+    INPUT_SCALE,
+    Structure,
+    draw_functions,
+    draw_kernels,
+    structured,
+)
 
 DESCR = """Synthetic tasks
 
@@ -30,8 +29,6 @@ other kernel. Where tasks have a structure, a third part is the same for tasks o
 for tasks at near places. Kernels are those of the bank of arXiv 1707.03426: linear, polynomial of
 degree 2 and Gaussians of spread 2 to 256, cosine normalised. No licence is needed.
 """
-
-_Function = Callable[[Array], Array]
 
 
 def make_multitask(
@@ -133,22 +130,15 @@ def make_multitask(
     n_features = check_count("n_features", n_features)
     n_outliers = check_count("n_outliers", n_outliers, low=0, high=n_tasks)
     check_flags(as_frame=as_frame)
-    structure_share = check_number("structure_share", structure_share, low=0.0, high=1.0)
-    n_groups = check_count("n_groups", n_groups)
-    intercepts = check_number("intercepts", intercepts, low=0.0)
+    form = Structure(structure, structure_share, n_groups, intercepts).checked()
     rng = check_random_state(random_state)
     related = np.arange(n_tasks) < n_tasks - n_outliers
     shares = np.where(related, relatedness, 0.0)
-    shared, specific = _draw_kernels(n_kernels_true, n_tasks, rng)
-    functions = _draw_functions(shared, specific, shares, n_features, rng)
-    X = _INPUT_SCALE * rng.standard_normal((sum(sizes), n_features))
-    blocks = np.split(X, np.cumsum(sizes)[:-1])
-    clean = [function(x) for function, x in zip(functions, blocks, strict=True)]
+    shared, specific = draw_kernels(n_kernels_true, n_tasks, rng)
+    functions = draw_functions(shared, specific, shares, n_features, rng)
+    X = INPUT_SCALE * rng.standard_normal((sum(sizes), n_features))
     names = np.array([f"task {number}" for number in range(1, n_tasks + 1)])
-    clean, told = _structured(
-        clean, blocks, names, shared, structure, structure_share, n_groups, intercepts, rng
-    )
-    kernels = np.eye(len(BANK))
+    clean, told = structured(functions, _parts(X, sizes), names, shared, form, rng)
     return make_bunch(
         X,
         np.concatenate([_observe(values, noise, kind, rng) for values in clean]),
@@ -158,15 +148,30 @@ def make_multitask(
         sample_id=np.arange(len(X)),
         descr=DESCR,
         as_frame=as_frame,
-        kernel_names=list(BANK),
-        true_kernels=np.array(shared),
-        true_shared=relatedness * kernels[shared].mean(axis=0),
-        true_specific=(1 - shares)[:, np.newaxis] * kernels[specific],
-        true_function=np.concatenate(clean),
         outliers=names[~related].tolist(),
-        relatedness=relatedness,
+        true_function=np.concatenate(clean),
+        **_truth(shared, specific, shares, relatedness),
         **told,
     )
+
+
+def _parts(X: Array, sizes: list[int]) -> list[Array]:
+    """Return the rows of each task."""
+    return np.split(X, np.cumsum(sizes)[:-1])
+
+
+def _truth(
+    shared: list[int], specific: list[int], shares: Array, relatedness: float
+) -> dict[str, Any]:
+    """Return which kernels the functions are made of, and their shares of the variance."""
+    kernels = np.eye(len(BANK))
+    return {
+        "kernel_names": list(BANK),
+        "relatedness": relatedness,
+        "true_kernels": np.array(shared),
+        "true_shared": relatedness * kernels[shared].mean(axis=0),
+        "true_specific": (1 - shares)[:, np.newaxis] * kernels[specific],
+    }
 
 
 def _check_sizes(n_tasks: int, n_samples: Any, task_sizes: Any, kind: str) -> list[int]:
@@ -177,119 +182,6 @@ def _check_sizes(n_tasks: int, n_samples: Any, task_sizes: Any, kind: str) -> li
     if np.ndim(task_sizes) != 1 or len(task_sizes) != n_tasks:
         raise ValueError(f"task_sizes={task_sizes!r} does not hold {n_tasks} sizes, one a task.")
     return [check_count("task_sizes", size, low=low) for size in task_sizes]
-
-
-def _draw_kernels(
-    n_shared: int, n_tasks: int, rng: np.random.RandomState
-) -> tuple[list[int], list[int]]:
-    """Draw the shared kernels, ascending, and one of the others for each task."""
-    order = rng.permutation(len(BANK))
-    shared, others = np.sort(order[:n_shared]), order[n_shared:]
-    return shared.tolist(), rng.choice(others, size=n_tasks).tolist()
-
-
-def _draw_functions(
-    shared: list[int],
-    specific: list[int],
-    shares: Array,
-    n_features: int,
-    rng: np.random.RandomState,
-) -> list[_Function]:
-    """Draw the function of each task, a mixture of a shared and a specific one."""
-    f_0 = _draw_function(shared, n_features, rng)
-    g = [_draw_function([kernel], n_features, rng) for kernel in specific]
-
-    def mixture(share: float, g_t: _Function) -> _Function:
-        return lambda X: np.sqrt(share) * f_0(X) + np.sqrt(1 - share) * g_t(X)
-
-    return [mixture(share, g_t) for share, g_t in zip(shares, g, strict=True)]
-
-
-def _structured(
-    clean: list[Array],
-    blocks: list[Array],
-    names: AnyArray,
-    shared: Sequence[int],
-    structure: str | None,
-    share: float,
-    n_groups: int,
-    intercepts: float,
-    rng: np.random.RandomState,
-) -> tuple[list[Array], dict[str, Any]]:
-    """Add what a structure between tasks and their intercepts change, and tell the structure."""
-    told: dict[str, Any] = {}
-    if structure is not None:
-        check_choice("structure", structure, ("groups", "smooth"))
-        kernel, n_features = [int(rng.choice(shared))], blocks[0].shape[1]
-        parts, told = _draw_structure(structure, kernel, names, n_groups, n_features, rng)
-        clean = [
-            np.sqrt(1.0 - share) * values + np.sqrt(share) * part(x)
-            for values, part, x in zip(clean, parts, blocks, strict=True)
-        ]
-    if intercepts > 0.0:
-        clean = [values + intercepts * rng.standard_normal() for values in clean]
-    return clean, told
-
-
-def _draw_structure(
-    structure: str,
-    kernel: list[int],
-    names: AnyArray,
-    n_groups: int,
-    n_features: int,
-    rng: np.random.RandomState,
-) -> tuple[list[_Function], dict[str, Any]]:
-    """Draw what tasks of a group, or at near places, have in common."""
-    if structure == "groups":
-        number = np.arange(len(names)) % n_groups
-        functions = [_draw_function(kernel, n_features, rng) for _ in range(n_groups)]
-        told = {name: f"group {k + 1}" for name, k in zip(names.tolist(), number, strict=True)}
-        return [functions[k] for k in number], {"task_groups": told}
-    places = rng.uniform(size=(len(names), 2))
-    centres = np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0)])
-    functions = [_draw_function(kernel, n_features, rng) for _ in centres]
-    near = np.exp(-((places[:, np.newaxis] - centres) ** 2).sum(axis=2) / (2 * _NEAR**2))
-    near /= np.sqrt((near**2).sum(axis=1, keepdims=True))
-
-    def mixture(shares: Array) -> _Function:
-        return lambda X: np.sum([a * f(X) for a, f in zip(shares, functions, strict=True)], axis=0)
-
-    told = {name: place.tolist() for name, place in zip(names.tolist(), places, strict=True)}
-    return [mixture(shares) for shares in near], {"task_places": told}
-
-
-def _draw_function(
-    kernels: Sequence[int], n_features: int, rng: np.random.RandomState
-) -> _Function:
-    """Draw a function with variance 1, an equal share of it from each kernel."""
-    anchors = _INPUT_SCALE * rng.standard_normal((_N_ANCHORS, n_features))
-    # A sample of its own sets centre and scale, so that the function does not depend on the data.
-    sample = _INPUT_SCALE * rng.standard_normal((1000, n_features))
-    terms = []
-    for kernel in kernels:
-        weights = rng.standard_normal(_N_ANCHORS)
-        values = _kernel(kernel, sample, anchors) @ weights
-        terms.append((kernel, weights, values.mean(), values.std() * np.sqrt(len(kernels))))
-
-    def function(X: Array) -> Array:
-        parts = [(_kernel(k, X, anchors) @ w - mean) / std for k, w, mean, std in terms]
-        total: Array = np.sum(parts, axis=0)
-        return total
-
-    return function
-
-
-def _kernel(number: int, X: Array, Z: Array) -> Array:
-    """Return kernel `number` of the bank between the rows of X and Z, cosine normalised."""
-    products = X @ Z.T
-    x2, z2 = (X**2).sum(axis=1)[:, np.newaxis], (Z**2).sum(axis=1)
-    if number == 0:
-        values = products / np.sqrt(x2 * z2)
-    elif number == 1:
-        values = (products + 1) ** 2 / ((x2 + 1) * (z2 + 1))
-    else:
-        values = np.exp(-np.maximum(x2 + z2 - 2 * products, 0) / (2 * _SPREADS[number - 2] ** 2))
-    return np.asarray(values, dtype=np.float64)
 
 
 def _observe(values: Array, noise: float, kind: str, rng: np.random.RandomState) -> AnyArray:
