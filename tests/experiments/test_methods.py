@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 
+import kernelhood as kh
 from kernelhood import MTONMKLClassifier
 from kernelhood.estimators import METHODS
 from kernelhood.experiments.methods import (
@@ -29,7 +30,8 @@ def test_formulations_are_methods():
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("method", offered_methods())
 def test_grids_name_parameters_of_either_estimator(method, grid):
-    classifier, regressor = (make_estimator(method, k) for k in ("classification", "regression"))
+    kinds, groups = ("classification", "regression"), {"a": 1}
+    classifier, regressor = (make_estimator(method, kind, groups) for kind in kinds)
     assert is_classifier(classifier)
     assert is_regressor(regressor)
     points = make_grid(method, grid)
@@ -41,7 +43,8 @@ def test_grids_name_parameters_of_either_estimator(method, grid):
 
 def test_all_methods_of_the_paper_are_offered():
     assert set(TABLE_1) == set(METHODS)
-    variants = [f"mt-onmkl-{name}" for name in ("corrected", "printed", "functions")]
+    relations = ("functions", "mixed", "groups", "inputs")
+    variants = [f"mt-onmkl-{name}" for name in ("corrected", "printed", *relations)]
     assert offered_methods() == (*METHODS, *variants, "pooled")
     assert make_estimator("mt-onmkl-functions", "regression").sharing == "functions"
     assert label("pooled") == "Pooled SVM"
@@ -66,6 +69,13 @@ def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_t
     assert alone.pop("sharing") == [default.sharing] == ["weights"]
     assert alone.pop("formulation") == [default.formulation]
     assert alone == make_grid("mt-onmkl", grid)
+
+
+def test_groups_become_a_relation():
+    groups = {"a": "west", "b": "east"}
+    model = make_estimator("mt-onmkl-groups", "regression", groups)
+    assert model.relation == kh.TaskGroups(groups)
+    assert make_estimator("mt-onmkl-inputs", "regression").relation == "inputs"
 
 
 def test_grids_are_the_callers_own():

@@ -92,6 +92,23 @@ def test_arguments_are_checked_before_any_work(arguments, message):
         run(**arguments)
 
 
+def test_groups_are_used_where_there_are_any(tiny):
+    grouped = {**tiny, "task_groups": dict.fromkeys(set(tiny["task"]), "all")}
+    jobs = plan({"tiny": tiny, "grouped": grouped}, ["mt-onmkl-groups", "mt-onmkl-mixed"], runs=1)
+    expected = [
+        ("tiny", "mt-onmkl-mixed"),
+        ("grouped", "mt-onmkl-groups"),
+        ("grouped", "mt-onmkl-mixed"),
+    ]
+    assert [(job.dataset, job.method) for job in jobs] == expected
+    found = run({"grouped": grouped}, ["mt-onmkl-groups", "mt-onmkl-mixed"], runs=1)
+    # One group for all tasks says nothing more.
+    np.testing.assert_allclose(*found["score"], atol=0.05)
+    with pytest.raises(ValueError, match="mt-onmkl-groups needs groups of tasks, which tiny"):
+        plan({"tiny": tiny}, "mt-onmkl-groups")
+    assert plan(["landmine", "sarcos"], "mt-onmkl-groups", runs=1)[0].dataset == "landmine"
+
+
 def test_results_are_read_back_bit_for_bit(results, tmp_path):
     results.to_csv(tmp_path / "results.csv", index=False)
     again = read_results(tmp_path / "results.csv")

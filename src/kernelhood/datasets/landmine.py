@@ -16,6 +16,7 @@ from kernelhood.datasets._files import find_file, get_data_home
 from kernelhood.datasets._parse import DataFileError, read_mat
 
 _N_FEATURES = 9
+_FOLIATED = 15
 
 DESCR = """Landmine detection
 
@@ -59,7 +60,8 @@ def load_landmine(
     -------
     data : Bunch
         ``X`` (n_samples, 9), ``y`` 0 or 1, ``task`` ("field 1" to "field 29"), ``task_names``,
-        ``feature_names``, ``sample_id`` (position in the file), ``DESCR``.
+        ``feature_names``, ``sample_id`` (position in the file), ``task_groups`` (the ground of
+        each field, "foliated" or "bare"), ``DESCR``.
     """
     check_flags(as_frame=as_frame, balanced=balanced)
     rng = check_random_state(random_state)
@@ -80,6 +82,10 @@ def load_landmine(
         sample_id=rows,
         descr=DESCR,
         as_frame=as_frame,
+        task_groups={
+            name: "foliated" if number <= _FOLIATED else "bare"
+            for number, name in enumerate(names, start=1)
+        },
     )
 
 

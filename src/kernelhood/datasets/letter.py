@@ -67,7 +67,8 @@ def load_letter(
     -------
     data : Bunch
         ``X`` (n_samples, 128) of 0 and 1, ``y`` the letters, ``task`` (such as "c/e"),
-        ``task_names``, ``feature_names``, ``sample_id`` (image id), ``DESCR``.
+        ``task_names``, ``feature_names``, ``sample_id`` (image id),
+        ``task_groups`` (the two letters of each task), ``DESCR``.
     """
     check_flags(as_frame=as_frame)
     if n_samples is not None:
@@ -88,6 +89,7 @@ def load_letter(
         sample_id=image_id[rows],
         descr=DESCR,
         as_frame=as_frame,
+        task_groups={f"{a}/{b}": {a, b} for a, b in split},
     )
 
 

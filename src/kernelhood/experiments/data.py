@@ -30,6 +30,8 @@ class Samples:
         Targets, tasks, and which rows are the same object.
     kind : {"classification", "regression"}
         What the targets are.
+    task_groups : mapping of task to group, optional
+        What is known of the tasks beforehand.
     """
 
     X: Any
@@ -37,9 +39,13 @@ class Samples:
     task: AnyArray
     sample_id: AnyArray
     kind: str
+    task_groups: Mapping[Any, Any] | None = None
 
 
 KINDS = f"{CLASSIFICATION!r} or {REGRESSION!r}"
+
+#: Those of `LOADERS` whose tasks have groups.
+_GROUPED = frozenset({"landmine", "letter"})
 
 #: Name to loader and kind; a loader takes the data home and a seed.
 LOADERS: dict[str, tuple[Callable[[Any, int], Any], str]] = {
@@ -61,8 +67,9 @@ def check_datasets(asked: Any) -> dict[str, Samples | None]:
     Parameters
     ----------
     asked : str, iterable of str, or mapping of str to Bunch
-        Names, or a user's data sets with X, y, task and, where tasks share objects, sample_id;
-        kind says whether they are for classification or regression, where y leaves it open.
+        Names, or a user's data sets with X, y, task and, where tasks share objects, sample_id, or
+        have groups, task_groups; kind says whether they are for classification or regression, where
+        y leaves it open.
     """
     if isinstance(asked, Mapping):
         found: dict[str, Samples | None] = {
@@ -84,6 +91,11 @@ def check_datasets(asked: Any) -> dict[str, Samples | None]:
 def kind_of(name: str, samples: Samples | None) -> str:
     """Return whether a data set is for classification or regression."""
     return LOADERS[name][1] if samples is None else samples.kind
+
+
+def has_groups(name: str, samples: Samples | None) -> bool:
+    """Return whether the tasks of a data set have groups that are known beforehand."""
+    return name in _GROUPED if samples is None else samples.task_groups is not None
 
 
 @lru_cache(maxsize=1)
@@ -117,7 +129,8 @@ def _as_samples(name: str, bunch: Any) -> Samples:
         )
     ids = bunch.get("sample_id")
     ids = np.arange(len(y)) if ids is None else np.asarray(ids)
-    return Samples(X, y, np.asarray(task), ids, _kind(name, bunch.get("kind"), y))
+    kind = _kind(name, bunch.get("kind"), y)
+    return Samples(X, y, np.asarray(task), ids, kind, bunch.get("task_groups"))
 
 
 def _kind(name: str, asked: str | None, y: AnyArray) -> str:

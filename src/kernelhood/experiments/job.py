@@ -172,7 +172,7 @@ def _measure(job: Job) -> Row:
         train_fraction=job.train_fraction,
         seed=seed,
     )
-    estimator = make_estimator(job.method, kind)
+    estimator = make_estimator(job.method, kind, samples.task_groups)
     grid = make_grid(job.method, job.grid)
     best, validation_score = search(
         estimator, grid, (X, y, task), (split.train, split.validation), metric

@@ -11,8 +11,12 @@ from kernelhood.estimators import BASELINES, METHODS
 from kernelhood.experiments.protocol import CLASSIFICATION, Metric
 from kernelhood.formulations import FORMULATIONS
 from kernelhood.model_selection import KernelSearchCV, paper_grid
+from kernelhood.relations import TaskGroups
 
 GRIDS = ("quick", "paper", "wide")
+
+#: Methods that need groups of tasks.
+GROUPED = ("mt-onmkl-groups",)
 
 #: Methods with a neighborhood matrix, whose alignment the paper's Figure 1 shows.
 ALIGNED = ("rpkl", "onjkl", "kta", "mt-onmkl")
@@ -28,6 +32,9 @@ LABELS = {
     "mt-onmkl-corrected": "MT-ONMKL corrected",
     "mt-onmkl-printed": "MT-ONMKL printed",
     "mt-onmkl-functions": "MT-ONMKL functions",
+    "mt-onmkl-mixed": "MT-ONMKL mixed",
+    "mt-onmkl-groups": "MT-ONMKL groups",
+    "mt-onmkl-inputs": "MT-ONMKL inputs",
     "pooled": "Pooled SVM",
 }
 
@@ -36,6 +43,9 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "": {"formulation": next(iter(FORMULATIONS))},
     **{name: {"formulation": name} for name in list(FORMULATIONS)[1:]},
     "functions": {"sharing": "functions"},
+    "mixed": {"relation": "mixed"},
+    "groups": {"relation": "groups"},
+    "inputs": {"relation": "inputs"},
 }
 
 Grid = dict[str, list[Any]] | list[dict[str, list[Any]]]
@@ -94,8 +104,8 @@ def offered_methods() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> [name for name in offered_methods() if name.startswith("mt-onmkl")]
-    ['mt-onmkl', 'mt-onmkl-corrected', 'mt-onmkl-printed', 'mt-onmkl-functions']
+    >>> [name for name in offered_methods() if name.startswith("mt-onmkl")][3:]
+    ['mt-onmkl-functions', 'mt-onmkl-mixed', 'mt-onmkl-groups', 'mt-onmkl-inputs']
     """
     variants = [f"mt-onmkl-{name}" for name in _VARIANTS if name]
     return (*METHODS, *variants, *BASELINES)
@@ -115,7 +125,7 @@ def check_methods(methods: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def make_estimator(method: str, kind: str) -> Any:
+def make_estimator(method: str, kind: str, task_groups: Any = None) -> Any:
     """Return an unfitted estimator.
 
     Parameters
@@ -124,8 +134,12 @@ def make_estimator(method: str, kind: str) -> Any:
         One of `offered_methods`.
     kind : {"classification", "regression"}
         What the targets are.
+    task_groups : mapping of task to group, optional
+        Needed by "mt-onmkl-groups".
     """
     name, settings = _split(method)
+    if settings.get("relation") == "groups":
+        settings = {"relation": TaskGroups(task_groups)}
     classifier, regressor = {**METHODS, **BASELINES}[name]
     return (classifier if kind == CLASSIFICATION else regressor)(**settings)
 
@@ -134,7 +148,8 @@ def make_grid(method: str, grid: str) -> Grid:
     """Return the values of the hyper-parameters to choose from.
 
     Where functions can be shared, tasks that have nothing in common may keep theirs to themselves:
-    one of the grids then holds the models of "mt-onmkl".
+    one of the grids then holds the models of "mt-onmkl". Other relations have the grids of shared
+    functions.
 
     Parameters
     ----------
@@ -145,9 +160,12 @@ def make_grid(method: str, grid: str) -> Grid:
     """
     if grid not in GRIDS:
         raise ValueError(f"grid={grid!r} is unknown; give one of {', '.join(GRIDS)}.")
-    if "sharing" not in variant_settings(method):
-        return _points(method, grid)
     together = _QUICK_SHARED_FUNCTIONS if grid == "quick" else _SHARED_FUNCTIONS
+    settings = variant_settings(method)
+    if "relation" in settings:
+        return [dict(points) for points in together]
+    if "sharing" not in settings:
+        return _points(method, grid)
     alone = _points("mt-onmkl", grid)
     default = {name: [value] for name, value in _VARIANTS[""].items()}
     return [

@@ -9,9 +9,9 @@ from typing import Any
 
 from kernelhood._extras import import_extra
 from kernelhood.datasets._arguments import check_count, check_number
-from kernelhood.experiments.data import check_datasets, kind_of
+from kernelhood.experiments.data import check_datasets, has_groups, kind_of
 from kernelhood.experiments.job import COLUMNS, Job, Row, do_job, empty_row
-from kernelhood.experiments.methods import check_methods, make_grid
+from kernelhood.experiments.methods import GROUPED, check_methods, make_grid
 from kernelhood.experiments.protocol import choose_metrics
 from kernelhood.experiments.store import Store
 from kernelhood.parallel import WorkerDied, run_as_completed
@@ -42,11 +42,18 @@ def plan(
     kinds = {dataset: kind_of(dataset, samples) for dataset, samples in chosen.items()}
     metrics = choose_metrics(metric, kinds.values())
     home = None if data_home is None else fspath(data_home)
+    ungrouped = {name for name, samples in chosen.items() if not has_groups(name, samples)}
+    if set(names) <= set(GROUPED) and ungrouped == set(chosen):
+        raise ValueError(
+            f"methods={', '.join(names)} needs groups of tasks, which {', '.join(chosen)} has not: "
+            "give data sets with task_groups, such as landmine."
+        )
     return [
         Job(dataset, method, number, seed, metrics[kinds[dataset]], share, grid, home, samples)
         for dataset, samples in chosen.items()
         for number in range(runs)
         for method in names
+        if not (method in GROUPED and dataset in ungrouped)
     ]
 
 
