@@ -78,5 +78,7 @@ def test_published_counts(real_home):
     assert (sizes[0], sizes[28], min(sizes), max(sizes)) == (690, 449, 445, 690)
     foliage = np.isin(data.task, data.task_names[:15])
     assert (foliage.sum(), data.y[foliage].sum()) == (8_535, 446)
+    grounds = [data.task_groups[name] for name in data.task_names]
+    assert grounds == ["foliated"] * 15 + ["bare"] * 14
     balanced = load_landmine(real_home, random_state=0)
     assert (len(balanced.y), balanced.y.sum()) == (1_808, 904)

@@ -38,6 +38,7 @@ def test_tasks_that_share_a_letter_share_its_images(home):
     )
     assert first == second
     assert len(first) == 2
+    assert data.task_groups == {"a/g": {"a", "g"}, "a/o": {"a", "o"}}
 
 
 def test_letter_with_too_few_images_gives_all(home):
