@@ -151,3 +151,19 @@ def test_the_example_of_sharing_shows_the_gain(tmp_path, capsys):
     assert means["shared functions"] > max(means["own kernels"], means["pooled SVM"])
     assert (tmp_path / "sharing.png").read_bytes().startswith(b"\x89PNG")
     assert f"wrote {tmp_path / 'sharing.png'}" in text
+
+
+def test_the_example_of_relations_shows_the_gain(tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("relations", ROOT / "examples" / "relations.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.main(["--out", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    found = {
+        name: float(re.search(rf"{name} +(-?[\d.]+)$", text, flags=re.MULTILINE).group(1))
+        for name in ("independent", "mixed", "groups", "their group", "common only", "labels each")
+    }
+    assert found["groups"] > found["mixed"] + 0.1 > found["independent"]
+    assert found["their group"] > found["common only"] + 0.1
+    assert found["labels each"] > found["common only"]
+    assert (tmp_path / "task_map.png").read_bytes().startswith(b"\x89PNG")
