@@ -5,9 +5,9 @@
 One multiplier, eta/2, belongs to the constraint: where it is known, the tasks are independent and
 each is S_t + (eta/2) |K_t - Khat_t|^2. The distance falls as eta rises, which a safeguarded secant
 method in logarithms uses. For every eta >= 0 the sum of the penalised problems' lower bounds,
-less eta rho / 2, is a lower bound of the constrained problem. Weights are made feasible by moving
-them on the line through the nearest weights until the distance is rho; what that costs is of second
-order, so that a rough eta suffices.
+less eta rho / 2, is a lower bound of the constrained problem. Between weights of two multipliers,
+one too small and one too large, there are some whose distance is rho; what they cost too much is of
+second order, so that a rough eta suffices.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution, relative_gap
 
 _ROUNDS = 40
-_SHARE = 0.1  # of the tolerance that the penalised problems may use
-_NEAR = 0.5  # largest logarithm of distance / room from which weights are moved to the boundary
+_SHARE = 0.1  # of the tolerance that the penalised problems may use at first
+_LEAST_SHARE = 1e-4
+_ASIDE = 0.1  # times sqrt(tol): by how much a distance should be too large, or too small
+_PROGRESS = 0.3
+_NEAR = 0.5  # largest logarithm of distance / room for which weights on the boundary are tried
 _LARGEST_STEP = np.log(1e4)
 _WIDEST = np.log(1e8)
-_FARTHEST = 10.0
 _SMALLEST = 1e-300
 
 
@@ -117,7 +119,9 @@ class _Search:
         self.max_iter, self.n_jobs = max_iter, n_jobs
         self.low, self.high = -np.inf, np.inf
         self.last: tuple[float, float] | None = None
-        self.eta, self.bound_eta, self.rounds = 0.0, 0.0, 0
+        self.eta, self.bound_eta, self.rounds, self.share = 0.0, 0.0, 0, _SHARE
+        self.inside = [one.centre for one in balls], 0.0
+        self.outside: tuple[list[Array], float] | None = None
         self.best: list[Solution] = []
         self.bound = -np.inf
         self.floors = [Problem(one.blocks, Fixed(one.centre)).floor for one in balls]
@@ -143,14 +147,15 @@ class _Search:
 
     def begin(self, starts: Sequence[Solution | None]) -> None:
         """Solve the SVMs at the start's weights, moved to where they are allowed."""
+        nearest = self.inside
         weights = [
             ball.centre if one is None else one.weights
             for ball, one in zip(self.balls, starts, strict=True)
         ]
-        weights = self._moved(weights) if self._distance(weights) > self.room else weights
-        self._offer(self._svms(weights, starts))
-        dual_q = [one.q for one in self.best]
-        if not any(np.any(q > 0.0) for q in dual_q):
+        self._place(weights)
+        self._offer(self._svms(self._allowed(), starts))
+        self.inside, self.outside = nearest, None  # the start belongs to another problem
+        if not any(np.any(one.q > 0.0) for one in self.best):
             self._raise_bound(sum(one.gain for one in self.best), 0.0)
         else:
             self.eta = self._best_eta()
@@ -160,19 +165,21 @@ class _Search:
     def round(self) -> None:
         """Solve the penalised problems at one eta, bound the value, and try feasible weights."""
         self.rounds += 1
-        eta = self.eta
+        eta, before = self.eta, self.gap
         found = self._each(lambda t: self._penalised(t, eta, self.best[t]))
-        distance = self._distance([one.weights for one in found])
+        distance = self._place([one.weights for one in found])
         lower = sum(map(_least, found, self.floors)) - 0.5 * eta * self.room
         self._raise_bound(max(lower, self._bound_of(found, eta)), eta)
-        if abs(np.log(max(distance, _SMALLEST) / self.room)) < _NEAR:
-            weights = self._moved([one.weights for one in found])
-            if self._distance(weights) <= self.room * (1.0 + 1e-12):
-                self._offer(self._svms(weights, found))
         if distance <= self.room:
             self._offer(found)
+        if abs(np.log(max(distance, _SMALLEST) / self.room)) < _NEAR:
+            self._offer(self._svms(self._allowed(), found))
         self._note()
         self._next_eta(distance)
+        if self.last is not None and abs(self.last[1]) < _NEAR and self.gap > _PROGRESS * before:
+            # Distances were not exact enough to tell which multiplier is too large.
+            self.share = max(0.1 * self.share, _LEAST_SHARE)
+            self.low, self.high = -np.inf, np.inf
 
     def outcome(self) -> Within:
         """Return every task's part, with the gap of all of them."""
@@ -190,7 +197,7 @@ class _Search:
     def _penalised(self, number: int, eta: float, start: Solution) -> Solution:
         ball = self.balls[number]
         problem = Problem(ball.blocks, ball.penalty(eta))
-        return solve(problem, start=start, tol=_SHARE * self.tol, max_iter=self.max_iter)
+        return solve(problem, start=start, tol=self.share * self.tol, max_iter=self.max_iter)
 
     def _svms(self, weights: Sequence[Array], starts: Sequence[Solution | None]) -> list[Solution]:
         """Return the SVMs at weights that are given."""
@@ -199,7 +206,7 @@ class _Search:
             problem = Problem(self.balls[t].blocks, Fixed(weights[t]))
             before = starts[t]
             start = None if before is None else start_at(problem, weights[t], before.v)
-            return solve(problem, start=start, tol=_SHARE * self.tol, max_iter=self.max_iter)
+            return solve(problem, start=start, tol=self.share * self.tol, max_iter=self.max_iter)
 
         return self._each(work)
 
@@ -207,22 +214,32 @@ class _Search:
         pairs = zip(self.balls, weights, strict=True)
         return sum(ball.distance(own) for ball, own in pairs)
 
-    def _moved(self, weights: Sequence[Array]) -> list[Array]:
-        """Return weights on the line from the centres through these, with the distance allowed.
+    def _place(self, weights: list[Array]) -> float:
+        """Keep weights that are nearest to the boundary on either side; return their distance."""
+        distance = self._distance(weights)
+        if distance <= self.room:
+            if distance >= self.inside[1]:
+                self.inside = weights, distance
+        elif self.outside is None or distance <= self.outside[1]:
+            self.outside = weights, distance
+        return distance
 
-        The square of the distance is ``t slope + t^2 bend`` at t times the move; t is limited
-        where a weight would become negative.
+    def _allowed(self) -> list[Array]:
+        """Return the last weights on the line from inside to outside that are allowed.
+
+        On it the distance is ``begin + t slope + t^2 bend``.
         """
-        pairs = list(zip(self.balls, weights, strict=True))
-        slope = sum(2.0 * float(ball.slack @ own) for ball, own in pairs)
-        bend = self._distance(weights) - slope
-        reach = slope + np.sqrt(slope**2 + 4.0 * max(bend, 0.0) * self.room)
-        t = min(2.0 * self.room / max(reach, _SMALLEST), _FARTHEST)
-        for ball, own in pairs:
-            falling = own < ball.centre
-            limits = ball.centre[falling] / (ball.centre - own)[falling]
-            t = float(np.min(limits, initial=t))
-        return [np.maximum(ball.centre + t * (own - ball.centre), 0.0) for ball, own in pairs]
+        if self.outside is None:
+            return self.inside[0]
+        (near, begin), (far, end) = self.inside, self.outside
+        moves = [one - other for one, other in zip(far, near, strict=True)]
+        bend = sum(
+            float(move @ (ball.G @ move)) for ball, move in zip(self.balls, moves, strict=True)
+        )
+        slope, left = end - begin - bend, self.room - begin
+        reach = slope + np.sqrt(max(slope**2 + 4.0 * bend * left, 0.0))
+        t = min(2.0 * left / max(reach, _SMALLEST), 1.0)
+        return [one + t * move for one, move in zip(near, moves, strict=True)]
 
     def _offer(self, found: list[Solution]) -> None:
         """Keep feasible solutions that are better than the best."""
@@ -261,20 +278,28 @@ class _Search:
         for trace, one in zip(self.traces, self.best, strict=True):
             trace.append((one.svm_value, gap))
 
+    @property
+    def _aside(self) -> float:
+        """By how much the next distance should miss: towards the side that is known less well."""
+        aside = min(0.01, _ASIDE * float(np.sqrt(self.tol)))
+        far = self.outside is None or self.outside[1] - self.room > self.room - self.inside[1]
+        return aside if far else -aside
+
     def _next_eta(self, distance: float) -> None:
         """Choose the next multiplier: by a secant where there are two, inside the bracket."""
-        x, y = np.log(self.eta), np.log(max(distance, _SMALLEST) / self.room)
+        x, y = np.log(self.eta), np.log(max(distance, _SMALLEST) / self.room) - self._aside
         if y > 0.0:
             self.low = max(self.low, x)
         else:
             self.high = min(self.high, x)
-        power = 2.0  # the distance falls at most as eta^-2
+        power = 1.0  # of 1 / eta that the distance falls with; it is at most 2
         if self.last is not None and self.last[0] != x:
             power = min(2.0, max(0.01, -(y - self.last[1]) / (x - self.last[0])))
         self.last = x, y
         new = x + np.clip(y / power, -_LARGEST_STEP, _LARGEST_STEP)
         if not self.low < new < self.high:
-            new = 0.5 * (self.low + self.high)
+            low, high = max(self.low, self.high - _ASIDE), min(self.high, self.low + _ASIDE)
+            new = 0.5 * (low + high)
         self.eta = float(np.exp(new))
 
 
