@@ -151,3 +151,18 @@ def test_the_example_of_sharing_shows_the_gain(tmp_path, capsys):
     assert means["shared functions"] > max(means["own kernels"], means["pooled SVM"])
     assert (tmp_path / "sharing.png").read_bytes().startswith(b"\x89PNG")
     assert f"wrote {tmp_path / 'sharing.png'}" in text
+
+
+def test_the_example_of_an_old_model_shows_the_gain(capsys):
+    spec = importlib.util.spec_from_file_location("old_model", ROOT / "examples" / "old_model.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.main(["--repetitions", "8"]) == 0
+    text = capsys.readouterr().out
+    means = {
+        name: float(re.search(rf"{name} +([-\d.]+) \+-", text).group(1))
+        for name in ("averaged kernel", "on its own", "near the old model")
+    }
+    assert means["near the old model"] > max(means["on its own"], means["averaged kernel"]) + 0.1
+    gain, error = map(float, re.search(r"gain over its own: (\S+) \+- (\S+)", text).groups())
+    assert gain > 2.0 * error
