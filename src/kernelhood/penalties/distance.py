@@ -22,7 +22,7 @@ from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
 from kernelhood.penalties.quadratic import Quadratic
 
 _SMALLEST = 1e-300
-_RANK = 1e-13
+_RANK = 1e-12
 
 
 class Distance(Quadratic):
@@ -57,23 +57,33 @@ class Distance(Quadratic):
         For every such u and weights >= 0, ``(q - eta slack)'weights <= eta weights'Gu``, and what
         the distance leaves of this is largest at ``weights = centre + u``. The best u leads to the
         maximiser that defines the conjugate. It is computed as the difference of two weights, and
-        once more from its own equations, which keeps its digits where it is small.
+        once more as a small move, which keeps its digits where it is one.
         """
         wanted, nothing = dual.q / self.eta - self.slack, np.zeros(len(dual.q))
         x = solve_nonneg_qp(self.G, -wanted - self.G @ self.centre, nothing, self.centre)
-        rough = x - self.centre
-        costs = [self._cost(u, wanted) for u in (rough, self._polished(rough, x > 0.0, wanted))]
+        costs = [self._cost(u, wanted) for u in (x - self.centre, self._small_move(wanted))]
         return dual.gain - self.eta * min(costs)
 
-    def _polished(self, move: Array, free: Flags, wanted: Array) -> Array:
-        """Return the move that solves its equations on a face, the other weights being 0."""
-        found = move.copy()
-        if free.any():
-            rest = wanted[free] - self.G[free][:, ~free] @ move[~free]
-            unit = 1.0 / np.sqrt(np.maximum(np.diagonal(self.G)[free], _SMALLEST))
-            A = self.G[free][:, free] * np.outer(unit, unit)
-            found[free] = unit * np.linalg.lstsq(A, unit * rest, rcond=_RANK)[0]
-        return found
+    def _small_move(self, wanted: Array) -> Array:
+        """Return the best u where it is small: no positive weight of the centre falls to 0.
+
+        Then u is free where the centre is positive and not negative elsewhere. The free part is
+        eliminated; kernels that it spans add nothing to it.
+        """
+        free, G = self.centre > 0.0, self.G
+        unit = 1.0 / np.sqrt(np.maximum(np.diagonal(G)[free], _SMALLEST))
+        A = G[free][:, free] * np.outer(unit, unit)
+        rights = unit[:, None] * np.column_stack([wanted[free], G[free][:, ~free]])
+        solved = unit[:, None] * np.linalg.lstsq(A, rights, rcond=_RANK)[0]
+        alone, by_others = solved[:, 0], solved[:, 1:]
+        rest = G[~free][:, ~free] - G[~free][:, free] @ by_others
+        own = np.diagonal(rest) > _RANK * np.diagonal(G)[~free]
+        price = np.where(own, G[~free][:, free] @ alone - wanted[~free], 0.0)
+        nothing = np.zeros(len(price))
+        move = np.empty(len(wanted))
+        move[~free] = solve_nonneg_qp(rest * np.outer(own, own), price, nothing, nothing)
+        move[free] = alone - by_others @ move[~free]
+        return move
 
     def _cost(self, move: Array, wanted: Array) -> float:
         """Return ``centre'Gu + 1/2 u'Gu`` after u is lifted until ``Gu >= wanted``."""

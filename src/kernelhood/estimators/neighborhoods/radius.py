@@ -13,7 +13,7 @@ second order, so that a rough eta suffices.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -197,7 +197,9 @@ class _Search:
     def _penalised(self, number: int, eta: float, start: Solution) -> Solution:
         ball = self.balls[number]
         problem = Problem(ball.blocks, ball.penalty(eta))
-        return solve(problem, start=start, tol=self.share * self.tol, max_iter=self.max_iter)
+        limits: dict[str, Any] = {"tol": self.share * self.tol, "max_iter": self.max_iter}
+        # The dual vector of a kernel of zeros says little about where to go.
+        return solve(problem, start=start if start.weights.any() else None, **limits)
 
     def _svms(self, weights: Sequence[Array], starts: Sequence[Solution | None]) -> list[Solution]:
         """Return the SVMs at weights that are given."""

@@ -143,6 +143,8 @@ class GivenNeighborhoodStep(FormulationSearch):
         found = problem.certified(penalty, self.tol)
         if found is None:
             start = problem.closest_start(penalty)
+            if start is not None and not start.weights.any():
+                start = None  # the dual vector of a kernel of zeros says little
             found = self._minimise(kernels.blocks(problem), penalty, problem, start)
         found = _raised(found, 0.5 * float(self.eta) * fixed.least)
         return TaskSolution(found, fixed.described(kernels, found.weights))
