@@ -19,9 +19,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from kernelhood._typing import Array
+from kernelhood.estimators.neighborhoods.boundary import Ball, Boundary
 from kernelhood.parallel import map_in_threads
-from kernelhood.penalties import Distance, Fixed
-from kernelhood.solvers.block import Block
+from kernelhood.penalties import Fixed
 from kernelhood.solvers.loop import solve, start_at
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution, relative_gap
@@ -35,33 +35,6 @@ _NEAR = 0.5  # largest logarithm of distance / room for which weights on the bou
 _LARGEST_STEP = np.log(1e4)
 _WIDEST = np.log(1e8)
 _SMALLEST = 1e-300
-
-
-class Ball(NamedTuple):
-    """One task: its SVMs, and the distance of its kernel from a given matrix.
-
-    Attributes
-    ----------
-    blocks : list of Block
-        The SVMs.
-    G : ndarray of shape (n_kernels, n_kernels)
-        Frobenius products of the kernels.
-    centre, slack : ndarray of shape (n_kernels,)
-        The weights nearest to the matrix, and their slack; see `penalties.distance`.
-    """
-
-    blocks: list[Block]
-    G: Array
-    centre: Array
-    slack: Array
-
-    def penalty(self, eta: float) -> Distance:
-        """Return ``(eta/2) |K - Khat|^2`` beyond its smallest value."""
-        return Distance(eta, self.G, self.centre, self.slack)
-
-    def distance(self, weights: Array) -> float:
-        """Return ``|K - Khat|^2`` beyond its smallest value."""
-        return 2.0 * self.penalty(1.0).value(weights)
 
 
 class Within(NamedTuple):
@@ -120,8 +93,7 @@ class _Search:
         self.low, self.high = -np.inf, np.inf
         self.last: tuple[float, float] | None = None
         self.eta, self.bound_eta, self.rounds, self.share = 0.0, 0.0, 0, _SHARE
-        self.inside = [one.centre for one in balls], 0.0
-        self.outside: tuple[list[Array], float] | None = None
+        self.boundary = Boundary(self.balls, room)
         self.best: list[Solution] = []
         self.bound = -np.inf
         self.floors = [Problem(one.blocks, Fixed(one.centre)).floor for one in balls]
@@ -147,14 +119,14 @@ class _Search:
 
     def begin(self, starts: Sequence[Solution | None]) -> None:
         """Solve the SVMs at the start's weights, moved to where they are allowed."""
-        nearest = self.inside
         weights = [
             ball.centre if one is None else one.weights
             for ball, one in zip(self.balls, starts, strict=True)
         ]
-        self._place(weights)
-        self._offer(self._svms(self._allowed(), starts))
-        self.inside, self.outside = nearest, None  # the start belongs to another problem
+        # The start belongs to another problem: it is no point of this one's boundary.
+        moved = Boundary(self.balls, self.room)
+        moved.place(weights)
+        self._offer(self._svms(moved.allowed(), starts))
         if not any(np.any(one.q > 0.0) for one in self.best):
             self._raise_bound(sum(one.gain for one in self.best), 0.0)
         else:
@@ -167,13 +139,13 @@ class _Search:
         self.rounds += 1
         eta, before = self.eta, self.gap
         found = self._each(lambda t: self._penalised(t, eta, self.best[t]))
-        distance = self._place([one.weights for one in found])
+        distance = self.boundary.place([one.weights for one in found])
         lower = sum(map(_least, found, self.floors)) - 0.5 * eta * self.room
         self._raise_bound(max(lower, self._bound_of(found, eta)), eta)
         if distance <= self.room:
             self._offer(found)
         if abs(np.log(max(distance, _SMALLEST) / self.room)) < _NEAR:
-            self._offer(self._svms(self._allowed(), found))
+            self._offer(self._svms(self.boundary.allowed(), found))
         self._note()
         self._next_eta(distance)
         if self.last is not None and abs(self.last[1]) < _NEAR and self.gap > _PROGRESS * before:
@@ -211,37 +183,6 @@ class _Search:
             return solve(problem, start=start, tol=self.share * self.tol, max_iter=self.max_iter)
 
         return self._each(work)
-
-    def _distance(self, weights: Sequence[Array]) -> float:
-        pairs = zip(self.balls, weights, strict=True)
-        return sum(ball.distance(own) for ball, own in pairs)
-
-    def _place(self, weights: list[Array]) -> float:
-        """Keep weights that are nearest to the boundary on either side; return their distance."""
-        distance = self._distance(weights)
-        if distance <= self.room:
-            if distance >= self.inside[1]:
-                self.inside = weights, distance
-        elif self.outside is None or distance <= self.outside[1]:
-            self.outside = weights, distance
-        return distance
-
-    def _allowed(self) -> list[Array]:
-        """Return the last weights on the line from inside to outside that are allowed.
-
-        On it the distance is ``begin + t slope + t^2 bend``.
-        """
-        if self.outside is None:
-            return self.inside[0]
-        (near, begin), (far, end) = self.inside, self.outside
-        moves = [one - other for one, other in zip(far, near, strict=True)]
-        bend = sum(
-            float(move @ (ball.G @ move)) for ball, move in zip(self.balls, moves, strict=True)
-        )
-        slope, left = end - begin - bend, self.room - begin
-        reach = slope + np.sqrt(max(slope**2 + 4.0 * bend * left, 0.0))
-        t = min(2.0 * left / max(reach, _SMALLEST), 1.0)
-        return [one + t * move for one, move in zip(near, moves, strict=True)]
 
     def _offer(self, found: list[Solution]) -> None:
         """Keep feasible solutions that are better than the best."""
@@ -284,8 +225,7 @@ class _Search:
     def _aside(self) -> float:
         """By how much the next distance should miss: towards the side that is known less well."""
         aside = min(0.01, _ASIDE * float(np.sqrt(self.tol)))
-        far = self.outside is None or self.outside[1] - self.room > self.room - self.inside[1]
-        return aside if far else -aside
+        return aside if self.boundary.is_open_outside else -aside
 
     def _next_eta(self, distance: float) -> None:
         """Choose the next multiplier: by a secant where there are two, inside the bracket."""

@@ -14,12 +14,13 @@ from sklearn.utils._param_validation import Interval
 from kernelhood._typing import Array
 from kernelhood.bounds import BoundTerms
 from kernelhood.estimators._formulation_search import FormulationSearch
+from kernelhood.estimators.neighborhoods.boundary import Ball
 from kernelhood.estimators.neighborhoods.fixed import (
     FixedMatrix,
     FixedNeighborhood,
     room_within,
 )
-from kernelhood.estimators.neighborhoods.radius import Ball, solve_within
+from kernelhood.estimators.neighborhoods.radius import solve_within
 from kernelhood.estimators.neighborhoods.values import GivenNeighborhood, read_neighborhood
 from kernelhood.penalties import Distance
 from kernelhood.pipeline.inspection import Neighborhood
