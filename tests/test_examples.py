@@ -167,3 +167,18 @@ def test_the_example_of_relations_shows_the_gain(tmp_path, capsys):
     assert found["their group"] > found["common only"] + 0.1
     assert found["labels each"] > found["common only"]
     assert (tmp_path / "task_map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_example_of_an_old_model_shows_the_gain(capsys):
+    spec = importlib.util.spec_from_file_location("old_model", ROOT / "examples" / "old_model.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.main(["--repetitions", "8"]) == 0
+    text = capsys.readouterr().out
+    means = {
+        name: float(re.search(rf"{name} +([-\d.]+) \+-", text).group(1))
+        for name in ("averaged kernel", "on its own", "near the old model")
+    }
+    assert means["near the old model"] > max(means["on its own"], means["averaged kernel"]) + 0.1
+    gain, error = map(float, re.search(r"gain over its own: (\S+) \+- (\S+)", text).groups())
+    assert gain > 2.0 * error

@@ -91,3 +91,34 @@ def centred_alignment(Ks, y):
     problem = cp.Problem(cp.Minimize(cp.sum_squares(root.T @ v) - 2.0 * (centred @ target) @ v))
     problem.solve(solver=cp.CLARABEL)
     return v.value / np.linalg.norm(v.value)
+
+
+def near_matrices(tasks, C, *, eta=None, rho=None, epsilon=None):
+    """Return the optimum with given neighborhoods, priced by eta or within rho, and its weights.
+
+    Tasks are tuples (Ks, y, Khat, weight); a sample of weight 2 counts as two.
+    """
+    cost, differences, cones, weights = 0.0, [], [], []
+    for Ks, y, Khat, weight in tasks:
+        theta, intercept = cp.Variable(len(Ks), nonneg=True), cp.Variable()
+        functions, norms = [cp.Variable(len(y)) for _ in Ks], cp.Variable(len(Ks))
+        cones += [cp.quad_over_lin(w, 2.0 * theta[m]) <= norms[m] for m, w in enumerate(functions)]
+        values = sum(square_root(K) @ w for K, w in zip(Ks, functions, strict=True)) + intercept
+        if epsilon is None:
+            loss = cp.pos(1.0 - cp.multiply(y, values))
+        else:
+            loss = cp.pos(cp.abs(y - values) - epsilon)
+        root = np.sqrt(np.outer(weight, weight))
+        # The distance is that in the span of the kernels and the matrix, which has few dimensions.
+        span = np.linalg.qr((np.concatenate([Ks, Khat[None]]) * root).reshape(len(Ks) + 1, -1).T)[1]
+        differences.append(span[:, :-1] @ theta - span[:, -1])
+        cost += cp.sum(norms) + C * (weight @ loss)
+        weights.append(theta)
+    if eta is not None:
+        cost += 0.5 * eta * cp.sum_squares(cp.hstack(differences))
+    else:
+        cones.append(cp.norm(cp.hstack(differences)) <= np.sqrt(rho))
+    problem = cp.Problem(cp.Minimize(cost), cones)
+    problem.solve(solver=cp.CLARABEL)
+    assert problem.status == cp.OPTIMAL
+    return float(problem.value), np.array([theta.value for theta in weights])

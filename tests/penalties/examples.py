@@ -6,6 +6,7 @@ import numpy as np
 
 from kernelhood.penalties import (
     Concave,
+    Distance,
     Fixed,
     Linear,
     LpBall,
@@ -13,6 +14,7 @@ from kernelhood.penalties import (
     SharedSimplices,
     Simplex,
 )
+from kernelhood.penalties.distance import nearest_weights
 
 N = 6
 SIZES = np.array([1e-6, 1e6, 1.0, 1e-3, 1e3, 1e-5])
@@ -34,6 +36,7 @@ def _with_zero(values, place=2):
 ROW = np.linspace(0.5, 2.0, N)
 TAU = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
 TWICE = frobenius(rank=3)[[0, 0, 1, 1, 2, 2]][:, [0, 0, 1, 1, 2, 2]]
+MIXED = np.linspace(-1.0, 2.0, N)
 PENALTIES = {
     "prices": Linear(np.linspace(0.5, 2.0, N)),
     "prices of all sizes": Linear(SIZES),
@@ -45,6 +48,18 @@ PENALTIES = {
     "squares of one kernel": Quadratic(np.ones(N), frobenius(4, rank=1)),
     "squares of kernels given twice": Quadratic(np.full(N, 0.3), TWICE),
     "squares with a zero kernel": Quadratic(_with_zero(np.ones(N)), _with_zero(frobenius(5))),
+    "a distance": Distance(2.0, frobenius(2), *nearest_weights(frobenius(2), MIXED)),
+    "a distance that weighs much": Distance(
+        1e9, frobenius(7, rank=6), *nearest_weights(frobenius(7, rank=6), 3.0 + MIXED)
+    ),
+    "a distance of all sizes": Distance(
+        1.0,
+        frobenius(3, sizes=SIZES),
+        *nearest_weights(frobenius(3, sizes=SIZES), SIZES * MIXED),
+    ),
+    "a distance from what is out of reach": Distance(
+        1.0, frobenius(2), *nearest_weights(frobenius(2), -np.ones(N))
+    ),
     "a budget": Simplex(np.ones(N), 1.0),
     "a budget of all sizes": Simplex(SIZES, 1e3),
     "a budget with prices": Simplex(ROW, 3.0, np.linspace(-1.0, 1.0, N)),

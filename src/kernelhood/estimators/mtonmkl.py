@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
 from kernelhood.estimators._formulation_search import FormulationSearch
+from kernelhood.estimators.neighborhoods.step import GivenNeighborhoodStep
 from kernelhood.formulations import (
     FORMULATIONS,
     Formulation,
@@ -79,10 +80,12 @@ class _NeighborhoodStep(FormulationSearch):
     eta: float
     beta: float
     formulation: str | Formulation
+    neighborhood: Any
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_domain(self.formulation, self.eta, self.beta)
+        if self.neighborhood is None:
+            check_domain(self.formulation, self.eta, self.beta)
 
     def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
         terms = self._reading.coefficients(self.eta, self.beta)
@@ -132,7 +135,7 @@ class _NeighborhoodStep(FormulationSearch):
 
 
 @documented
-class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
+class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
     A task may have more than two classes: then there is one SVM for each pair of them, and all
@@ -161,6 +164,8 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
         eta: float = 16.0,
         beta: float = 1e-3,
         formulation: str | Formulation = "normalized",
+        neighborhood: Any = None,
+        radius: float | None = None,
         sharing: str = "weights",
         relation: Any = None,
         specific_cost: float = 1.0,
@@ -188,6 +193,8 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
         self.eta = eta
         self.beta = beta
         self.formulation = formulation
+        self.neighborhood = neighborhood
+        self.radius = radius
         self.sharing = sharing
         self.relation = relation
         self.specific_cost = specific_cost
@@ -198,7 +205,7 @@ class MTONMKLClassifier(_NeighborhoodStep, MultiTaskClassifier):
 
 
 @documented
-class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
+class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegressor):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters
@@ -229,6 +236,8 @@ class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
         epsilon: float = 0.1,
         loss: str | Loss = "epsilon_insensitive",
         formulation: str | Formulation = "normalized",
+        neighborhood: Any = None,
+        radius: float | None = None,
         sharing: str = "weights",
         relation: Any = None,
         specific_cost: float = 1.0,
@@ -256,6 +265,8 @@ class MTONMKLRegressor(_NeighborhoodStep, MultiTaskRegressor):
         self.eta = eta
         self.beta = beta
         self.formulation = formulation
+        self.neighborhood = neighborhood
+        self.radius = radius
         self.sharing = sharing
         self.relation = relation
         self.specific_cost = specific_cost

@@ -252,7 +252,7 @@ class _Walk:
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
         """Return how many of the next models of a run the present solution solves too."""
-        one, alone = self.solved[0], not self.model._couples(vars(self.model))
+        one, alone = self.solved[0], not self.model._solves_together(vars(self.model))
         if len(self.tasks) > 1 or one is None or not models or not alone:
             return 0
         assert self.kernels is not None

@@ -133,7 +133,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         if models.reasons and self.error_score == "raise":
             raise ValueError(next(iter(models.reasons.values())))
         reader = clone(self.estimator)
-        coupled = any(reader._couples(params) for params in models.models)
+        coupled = any(reader._solves_together(params) for params in models.models)
         if self.per_task and coupled:
             raise ValueError(
                 f"per_task=True needs independent tasks, {type(self.estimator).__name__} "

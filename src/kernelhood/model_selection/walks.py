@@ -143,7 +143,7 @@ def _jobs(
     estimator: MultiTaskKernelModel, models: list[dict[str, Any]], n_splits: int, n_tasks: int
 ) -> list[_Job]:
     """Return the work in pieces; models that do not couple tasks stay independent of the rest."""
-    couples = np.array([bool(estimator._couples(params)) for params in models])
+    couples = np.array([bool(estimator._solves_together(params)) for params in models])
     together, alone = [slice(0, n_tasks)], [slice(t, t + 1) for t in range(n_tasks)]
     jobs = []
     for coupled, tasks in ((True, together), (False, alone)):

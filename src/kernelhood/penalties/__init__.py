@@ -2,6 +2,7 @@
 
 from kernelhood.penalties.base import DualPoint, Penalty, Proposal
 from kernelhood.penalties.concave import Concave
+from kernelhood.penalties.distance import Distance
 from kernelhood.penalties.fixed import Fixed
 from kernelhood.penalties.linear import Linear
 from kernelhood.penalties.lp_ball import LpBall
@@ -11,6 +12,7 @@ from kernelhood.penalties.simplex import Simplex
 
 __all__ = [
     "Concave",
+    "Distance",
     "DualPoint",
     "Fixed",
     "Linear",

@@ -39,6 +39,11 @@ class SearchInterface(ABC):
         return False
 
     @classmethod
+    def _solves_together(cls, params: Mapping[str, Any]) -> bool:
+        """Return whether a search has to hand over all tasks at once: where they are coupled."""
+        return cls._couples(params)
+
+    @classmethod
     def _has_many_solutions(cls, params: Mapping[str, Any]) -> bool:
         """Return whether the solution depends on where it starts."""
         return False

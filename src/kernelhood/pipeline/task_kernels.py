@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,8 @@ class TaskKernels:
 
     def __init__(self, bank: KernelBank, X: Any, sample_weight: Array, noise: bool = False) -> None:
         self.bank, self.X, self.sample_weight = bank, X, sample_weight
+        #: What a method wants to keep for other models with the same kernels.
+        self.kept: dict[Hashable, Any] = {}
         n = len(sample_weight)
         self.Ks = np.empty((len(bank) + noise, n, n))
         bank(X, out=self.Ks[: len(bank)])
