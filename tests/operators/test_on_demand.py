@@ -34,11 +34,17 @@ class Slices:
         self.entries += len(rows) * len(columns)
         return self.Ks[:, rows][:, :, columns]
 
-    def combine(self, rows, columns, weights):
-        return np.tensordot(weights, self.stack(rows, columns), axes=1)
+    def combinations(self, rows, columns, weights, out=None):
+        weights = np.broadcast_to(weights, (*weights.shape[:2], len(rows)))
+        found = np.einsum("smi,mij->sij", weights, self.stack(rows, columns))
+        return found if out is None else np.add(out, found, out=out)
 
-    def products(self, rows, columns, change):
-        return change @ self.stack(rows, columns)
+    def products(self, rows, columns, change, groups=None):
+        Ks = self.stack(rows, columns)
+        if groups is None:
+            return change @ Ks
+        own = groups == np.arange(groups[-1] + 1)[:, None]
+        return np.einsum("gi,mij->gmj", own * change, Ks)
 
 
 def lazy_of(held, **settings):
