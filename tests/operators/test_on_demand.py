@@ -182,7 +182,7 @@ def test_more_samples_than_rows_that_are_kept(kind, monkeypatch):
     monkeypatch.setattr(
         OnDemandKernels, "_fill", lambda *args: real(*args) or turns.append(int(args[1].turn[0]))
     )
-    n = 1300
+    n = 1800
     X, sign = points(n)
     bank = KernelBank([Normalized(Linear()), Normalized(Gaussian(2.0)), Normalized(Gaussian(4.0))])
     cost = np.full(n, 1.0)
