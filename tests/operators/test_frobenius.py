@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kernelhood.operators import frobenius
-from kernelhood.operators.frobenius import frobenius_gram, joint_gram
+from kernelhood.operators.frobenius import frobenius_gram, joint_gram, task_grams
 from tests.operators.examples import KINDS, kernels_of, written_out
 from tests.solvers.problems import points, stack
 
@@ -30,6 +32,53 @@ def counts_of(kernels):
     return counts
 
 
+def gram_of(kernels, counts):
+    def stack_of(rows, columns):
+        return kernels.Ks[:, rows][:, :, columns]
+
+    G = task_grams(stack_of, counts)
+    return joint_gram(stack_of, G, counts, kernels.matrices, kernels.separate)
+
+
+@pytest.mark.parametrize("together", [1, 256])
+@pytest.mark.parametrize("repeated", [False, True], ids=["plain", "repeated"])
+def test_the_gram_matrices_of_small_tasks_are_made_together(together, repeated, monkeypatch):
+    monkeypatch.setattr(frobenius, "_POINTS_TOGETHER", together)
+    kernels, _ = kernels_of("all tasks", "shared", repeated=repeated)
+    calls, counts = [], counts_of(kernels)
+
+    def stack_of(rows, columns):
+        calls.append(len(rows))
+        return kernels.Ks[:, rows][:, :, columns]
+
+    found = task_grams(stack_of, counts)
+    assert len(calls) == (3 if together == 1 else 1)
+    for G, own in zip(found, counts, strict=True):
+        root = np.sqrt(np.outer(own, own)) * kernels.Ks
+        np.testing.assert_allclose(G, np.einsum("mij,lij->ml", root, root), atol=1e-12)
+
+
+def test_equal_products_of_matrices_are_summed_up_once():
+    """Groups, ones and the identity have three different products, one of them within tasks."""
+    group = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    kernels, _ = kernels_of("all tasks", "shared")
+    kernels = replace(kernels, matrices=np.stack([np.ones((3, 3)), group, np.eye(3)]))
+    places, factors = frobenius._distinct_products(kernels.matrices)
+    assert len(factors) == 3
+    assert len(set(places.values())) == 3
+    matrices = written_out(kernels)
+    A = gram_of(kernels, counts_of(kernels))
+    np.testing.assert_allclose(A, np.einsum("wij,uij->wu", matrices, matrices), atol=1e-9)
+
+
+def test_nothing_but_the_identity_reads_only_what_is_within_tasks():
+    counts, G = np.kron(np.eye(3), np.ones(4)), np.random.default_rng(0).normal(size=(3, 2, 2))
+    G = G + G.transpose(0, 2, 1)
+    A = joint_gram(None, G, counts, np.eye(3)[None], True)
+    np.testing.assert_allclose(A[:2, :2], G.sum(axis=0))
+    np.testing.assert_allclose(A[:2, 4:6], G[1])
+
+
 @pytest.mark.parametrize("entries", [2**22, 60])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("repeated", [False, True], ids=["plain", "repeated"])
@@ -37,21 +86,14 @@ def test_the_joint_gram_is_that_of_the_matrices_written_out(kind, repeated, entr
     monkeypatch.setattr(frobenius, "_ENTRIES_AT_ONCE", entries)
     kernels, _ = kernels_of("all tasks", kind, repeated=repeated)
     matrices = written_out(kernels)
-    A = joint_gram(
-        lambda rows: kernels.Ks[:, rows],
-        3,
-        counts_of(kernels),
-        kernels.matrices,
-        kernels.separate,
-    )
+    A = gram_of(kernels, counts_of(kernels))
     np.testing.assert_allclose(A, np.einsum("wij,uij->wu", matrices, matrices), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["shared and specific", "all kinds"])
 def test_weights_of_samples_count_in_the_joint_gram_like_repetitions(kind):
     kernels, _ = kernels_of("all tasks", kind)
-    matrices, separate = kernels.matrices, kernels.separate
     counts = counts_of(kernels) * np.linspace(0.5, 2.0, kernels.Ks.shape[1])
-    A = joint_gram(lambda rows: kernels.Ks[:, rows], 3, counts, matrices, separate)
+    A = gram_of(kernels, counts)
     weighted = written_out(kernels) * np.sqrt(np.outer(counts.sum(axis=0), counts.sum(axis=0)))
     np.testing.assert_allclose(A, np.einsum("wij,uij->wu", weighted, weighted), atol=1e-9)

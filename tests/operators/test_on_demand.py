@@ -13,7 +13,7 @@ from kernelhood.solvers import svm
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
-from tests.operators.examples import KINDS, LAYOUTS, kernels_of, products_of
+from tests.operators.examples import KINDS, LAYOUTS, kernels_of, products_of, written_out
 from tests.solvers.problems import LOSSES, loss_of, points
 
 
@@ -34,11 +34,17 @@ class Slices:
         self.entries += len(rows) * len(columns)
         return self.Ks[:, rows][:, :, columns]
 
-    def combine(self, rows, columns, weights):
-        return np.tensordot(weights, self.stack(rows, columns), axes=1)
+    def combinations(self, rows, columns, weights, out=None):
+        weights = np.broadcast_to(weights, (*weights.shape[:2], len(rows)))
+        found = np.einsum("smi,mij->sij", weights, self.stack(rows, columns))
+        return found if out is None else np.add(out, found, out=out)
 
-    def products(self, rows, columns, change):
-        return change @ self.stack(rows, columns)
+    def products(self, rows, columns, change, groups=None):
+        Ks = self.stack(rows, columns)
+        if groups is None:
+            return change @ Ks
+        own = groups == np.arange(groups[-1] + 1)[:, None]
+        return np.einsum("gi,mij->gmj", own * change, Ks)
 
 
 def lazy_of(held, **settings):
@@ -94,6 +100,45 @@ def test_it_gives_what_matrices_in_memory_give(layout, kind, repeated):
     np.testing.assert_allclose(products_of(lazy, v), products_of(held, v), atol=1e-12)
     for one, other in zip(lazy.traces, held.traces, strict=True):
         np.testing.assert_allclose(one, other)
+
+
+@pytest.mark.parametrize("repeated", [False, True], ids=["plain", "repeated"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("together", [1, 7, 16])
+def test_cells_may_come_one_by_one_or_together(kind, together, repeated, monkeypatch):
+    """Rows, blocks and products against the matrices of all weights, written out in full."""
+    monkeypatch.setattr(on_demand, "_TOGETHER", together)
+    monkeypatch.setattr(on_demand, "_AT_ONCE", 100 * together)
+    held, _ = kernels_of("all tasks", kind, repeated=repeated)
+    lazy, rng, matrices = lazy_of(held), np.random.default_rng(4), written_out(held)
+    weights = some_weights(held, rng)
+    K = np.tensordot(weights, matrices, axes=1)
+    kernel = lazy.combined(weights, 0.0, lazy.row_buffer())
+    some = np.array([1, 2, 9, 14, 15, 24])
+    lazy.fill(kernel, some)
+    np.testing.assert_allclose(kernel.rows[kernel.slot[some]], K[some], atol=1e-12)
+    where = np.array([0, 2, 8, 9, 16, 20, 24])
+    block = lazy.block(kernel, where)
+    np.testing.assert_allclose(block, K[np.ix_(where, where)], atol=1e-12)
+    v = rng.normal(size=held.n_samples)
+    v[10:16] = 0.0
+    products = products_of(lazy, v)
+    np.testing.assert_allclose(lazy.apply(weights, products), K @ v, atol=1e-12)
+    np.testing.assert_allclose(
+        lazy.columns(products, where), (matrices @ v)[:, where].T, atol=1e-12
+    )
+
+
+def test_kernels_are_evaluated_once_for_all_matrices():
+    held, _ = kernels_of("all tasks", "all kinds")
+    lazy, n = lazy_of(held), held.n_samples
+    v = np.where(np.arange(n) % 2, 1.0, 0.0)
+    products_of(lazy, v)
+    assert lazy.evaluator.entries == np.count_nonzero(v) * n
+    lazy.evaluator.entries = 0
+    kernel = lazy.combined(np.ones(lazy.n_weights), 0.0, lazy.row_buffer())
+    lazy.fill(kernel, np.arange(n))
+    assert n * n < lazy.evaluator.entries <= 2 * n * n
 
 
 def test_no_change_evaluates_nothing():
@@ -176,7 +221,7 @@ def test_more_samples_than_rows_that_are_kept(kind, monkeypatch):
     monkeypatch.setattr(
         OnDemandKernels, "_fill", lambda *args: real(*args) or turns.append(int(args[1].turn[0]))
     )
-    n = 1300
+    n = 1800
     X, sign = points(n)
     bank = KernelBank([Normalized(Linear()), Normalized(Gaussian(2.0)), Normalized(Gaussian(4.0))])
     cost = np.full(n, 1.0)

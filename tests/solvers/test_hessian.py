@@ -118,3 +118,24 @@ def test_rounding_below_zero_is_bridged_and_an_indefinite_kernel_is_named():
     np.testing.assert_allclose(K @ found, wanted, rtol=1e-6, atol=1e-8)
     with pytest.raises(ValueError, match="not positive semidefinite"):
         hessian._solve(K - 0.1 * np.eye(12), wanted)
+
+
+def test_intercepts_of_groups_are_eliminated_by_turning_their_samples():
+    """Z is the inverse of K on the vectors that sum to zero over every group."""
+    rng, starts = np.random.default_rng(0), np.array([0, 1, 5, 7, 12])
+    A, U = rng.normal(size=(12, 15)), rng.normal(size=(12, 3))
+    K = A @ A.T
+    E = np.repeat(np.eye(4), np.diff(starts), axis=0)
+    inverse = np.linalg.inv(K)
+    ZE = inverse @ E
+    expected = U.T @ (inverse - ZE @ np.linalg.solve(E.T @ ZE, ZE.T)) @ U
+    hessian.reflect(U, starts)
+    hessian.reflect_both(K, starts)
+    rest = np.array([2, 3, 4, 6, 8, 9, 10, 11])
+    hessian.compress(K, rest)
+    found = U[rest].T @ np.linalg.solve(K[:8, :8], U[rest])
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    turned = np.eye(12)
+    hessian.reflect(turned, starts)
+    np.testing.assert_allclose(turned @ turned.T, np.eye(12), atol=1e-12)
+    np.testing.assert_allclose((turned @ E)[rest], 0.0, atol=1e-12)

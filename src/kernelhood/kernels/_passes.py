@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kernelhood._compiled import compiled
+from kernelhood._compiled import compiled, inlined
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import Products
 
@@ -15,6 +15,8 @@ _LOG2_E = 1.0 / math.log(2.0)
 #: log(2) in two parts, the first with zeros at its end, so that whole multiples of it are exact.
 _LOG_2 = (math.ldexp(math.floor(math.ldexp(math.log(2.0), 32)), -32), 1.9082149292705878e-10)
 _TAYLOR = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
+#: Columns that are worked on together, so that what they need stays close to the processor.
+_TILE = 256
 
 
 @compiled
@@ -30,6 +32,50 @@ def scaled_power(
             for _ in range(degree - 1):
                 power *= base
             row[j] = power
+
+
+@compiled
+def add_power(
+    products: Products,
+    offset: float,
+    degree: int,
+    left: Array,
+    right: Array,
+    scale: Array,
+    target: Indices,
+    out: Array,
+) -> None:
+    """Add multiples of the rows of ``(left_i right_j (x_i'z_j + offset))^degree`` to rows of out.
+
+    Parameters
+    ----------
+    products, offset, degree, left, right
+        As for `scaled_power`.
+    scale, target, out
+        As for `add_rows`.
+    """
+    n_sets, step = scale.shape[0], out.shape[0] // scale.shape[0]
+    values = np.empty(_TILE)
+    for start in range(0, out.shape[1], _TILE):
+        stop = min(start + _TILE, out.shape[1])
+        norms = right[start:stop]
+        for i in range(scale.shape[1]):
+            source, factor = products.inner[i, start:stop], left[i]
+            for j in range(stop - start):
+                base = factor * norms[j] * (source[j] + offset)
+                values[j] = base
+                for _ in range(degree - 1):
+                    values[j] *= base
+            for k in range(n_sets):
+                _add(values, scale[k, i], out[target[i] + k * step, start:stop])
+
+
+@inlined
+def _add(values: Array, factor: float, row: Array) -> None:
+    """Add a multiple of values to a row."""
+    if factor != 0.0:
+        for j in range(row.shape[0]):
+            row[j] += factor * values[j]
 
 
 @compiled
@@ -63,16 +109,17 @@ def exponentials(values: Array, powers: Indices) -> None:
 
 @compiled
 def _gaussian_row(
-    products: Products, i: int, spread: float, values: Array, powers: Indices
+    products: Products, i: int, start: int, spread: float, values: Array, powers: Indices
 ) -> None:
-    """Write the Gaussian between one point and all on the other side."""
-    factor, source = -0.5 / (spread * spread), products.inner[i]
+    """Write the Gaussian between one point and those from `start` on, on the other side."""
+    stop = start + values.shape[0]
+    factor, left = -0.5 / (spread * spread), products.left[i]
+    source, right = products.inner[i, start:stop], products.right[start:stop]
     for j in range(values.shape[0]):
-        distance = products.left[i] + products.right[j] - 2.0 * source[j]
-        values[j] = factor * max(distance, 0.0)
+        values[j] = factor * max(left + right[j] - 2.0 * source[j], 0.0)
     exponentials(values, powers)
-    if products.same:
-        values[i] = 1.0
+    if products.same and start <= i < stop:
+        values[i - start] = 1.0
 
 
 @compiled
@@ -98,7 +145,7 @@ def gaussian_ladder(
     powers = np.empty(out.shape[2], np.int64)
     for i in range(out.shape[1]):
         row = out[places[0], i]
-        _gaussian_row(products, i, spread, row, powers)
+        _gaussian_row(products, i, 0, spread, row, powers)
         for rung in range(1, places.shape[0]):
             before, row = row, out[places[rung], i]
             for j in range(row.shape[0]):
@@ -123,29 +170,56 @@ def add_ladder(
     ----------
     products, spread, squarings
         As for `gaussian_ladder`.
-    scale : ndarray of shape (n_rungs, n)
-        What to multiply the rows with.
+    scale : ndarray of shape (n_sets, n_rungs, n)
+        What to multiply the rows with, for each set of sums.
     target : ndarray of int, shape (n_rungs, n)
-        The rows of out.
-    out : ndarray of shape (any, m)
-        The sums.
+        The rows of each set.
+    out : ndarray of shape (n_sets * any, m)
+        The sums, one set above the other.
     """
-    values, powers = np.empty(out.shape[1]), np.empty(out.shape[1], np.int64)
-    for i in range(scale.shape[1]):
-        _gaussian_row(products, i, spread, values, powers)
-        for rung in range(scale.shape[0]):
-            for _ in range(squarings[rung]):
-                for j in range(values.shape[0]):
-                    values[j] *= values[j]
-            row, factor = out[target[rung, i]], scale[rung, i]
+    n_sets, step = scale.shape[0], out.shape[0] // scale.shape[0]
+    room, powers = np.empty(_TILE), np.empty(_TILE, np.int64)
+    for start in range(0, out.shape[1], _TILE):
+        stop = min(start + _TILE, out.shape[1])
+        values = room[: stop - start]
+        for i in range(scale.shape[2]):
+            _gaussian_row(products, i, start, spread, values, powers[: stop - start])
+            for rung in range(scale.shape[1]):
+                _square(values, squarings[rung])
+                for k in range(n_sets):
+                    row = out[target[rung, i] + k * step, start:stop]
+                    _add(values, scale[k, rung, i], row)
+
+
+@inlined
+def _square(values: Array, times: int) -> None:
+    """Square values some times."""
+    if times == 2:  # as between spreads that are twice each other
+        for j in range(values.shape[0]):
+            square = values[j] * values[j]
+            values[j] = square * square
+    else:
+        for _ in range(times):
             for j in range(values.shape[0]):
-                row[j] += factor * values[j]
+                values[j] *= values[j]
 
 
 @compiled
 def add_rows(K: Array, scale: Array, target: Indices, out: Array) -> None:
-    """Add multiples of the rows of a matrix to rows of out."""
-    for i in range(K.shape[0]):
-        row, source = out[target[i]], K[i]
-        for j in range(K.shape[1]):
-            row[j] += scale[i] * source[j]
+    """Add multiples of the rows of a matrix to rows of out.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, m)
+        The matrix.
+    scale : ndarray of shape (n_sets, n)
+        What to multiply the rows with, for each set of sums.
+    target : ndarray of int, shape (n,)
+        The rows of each set.
+    out : ndarray of shape (n_sets * any, m)
+        The sums, one set above the other.
+    """
+    step = out.shape[0] // scale.shape[0]
+    for k in range(scale.shape[0]):
+        for i in range(K.shape[0]):
+            _add(K[i], scale[k, i], out[target[i] + k * step])

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import Pair
 from kernelhood.kernels.base import Kernel, Points, restrict
 from kernelhood.kernels.group import Plan, Sums, core_of, plan_of
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial, as_kernel
 
-_BLOCK = 2**19
+_BLOCK = 2**17
 
 
 class KernelBank(Sequence[Kernel]):
@@ -104,13 +104,36 @@ class KernelBank(Sequence[Kernel]):
         weights : ndarray of shape (n_kernels,)
             Kernels of weight 0 are not evaluated.
         """
-        X, Z = restrict(X, None), restrict(Z, None)
-        used, n = np.flatnonzero(weights), X.shape[0]
-        scale, target = np.broadcast_arrays(weights[used, None], np.arange(n))
-        plan = self._plan if len(used) == len(self) else plan_of(self.kernels[m] for m in used)
-        return _sum(plan, X, Z, Sums(scale, target, np.zeros((n, Z.shape[0]))))
+        return np.asarray(self.combinations(X, Z, weights[None, :, None])[0])
 
-    def products(self, X: Points, Z: Points, change: Array) -> Array:
+    def combinations(
+        self, X: Points, Z: Points, weights: Array, *, out: Array | None = None
+    ) -> Array:
+        """Return several combinations of the kernels, each of which is evaluated once.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            The points.
+        weights : ndarray of shape (n_sets, n_kernels, 1) or (n_sets, n_kernels, n)
+            The weights of every combination, the same for all rows or one for each.
+        out : ndarray of shape (n_sets, n, m), optional
+            C-contiguous; what the combinations are added to.
+
+        Returns
+        -------
+        ndarray of shape (n_sets, n, m)
+        """
+        X, Z = restrict(X, None), restrict(Z, None)
+        used, n = np.flatnonzero(weights.any(axis=(0, 2))), X.shape[0]
+        found = np.zeros((len(weights), n, Z.shape[0])) if out is None else out
+        scale = np.broadcast_to(weights[:, used], (len(weights), len(used), n))
+        target = np.broadcast_to(np.arange(n), (len(used), n))
+        plan = self._plan if len(used) == len(self) else plan_of(self.kernels[m] for m in used)
+        _sum(plan, X, Z, Sums(scale, target, found.reshape(-1, Z.shape[0])))
+        return found
+
+    def products(self, X: Points, Z: Points, change: Array, groups: Indices | None = None) -> Array:
         """Return ``sum_i change_i k_m(x_i, z_j)`` for all kernels m, without their matrices.
 
         Parameters
@@ -119,15 +142,21 @@ class KernelBank(Sequence[Kernel]):
             The points.
         change : ndarray of shape (n,)
             A number for every row of X.
+        groups : ndarray of int, shape (n,), optional
+            The group of every row of X, ascending; each has sums of its own.
 
         Returns
         -------
-        ndarray of shape (n_kernels, m)
+        ndarray of shape (n_kernels, m), or (n_groups, n_kernels, m)
         """
         X, Z = restrict(X, None), restrict(Z, None)
-        every = np.arange(len(self))
-        scale, target = np.broadcast_arrays(change, every[:, None])
-        return _sum(self._plan, X, Z, Sums(scale, target, np.zeros((len(self), Z.shape[0]))))
+        first = np.zeros(len(change), dtype=np.intp) if groups is None else groups * len(self)
+        n_groups = 1 if groups is None else int(groups[-1]) + 1
+        target = first + np.arange(len(self))[:, None]
+        scale = np.broadcast_to(change, (1, *target.shape))
+        out = np.zeros((n_groups * len(self), Z.shape[0]))
+        found = _sum(self._plan, X, Z, Sums(scale, target, out))
+        return found if groups is None else found.reshape(n_groups, len(self), -1)
 
 
 def default_bank() -> KernelBank:

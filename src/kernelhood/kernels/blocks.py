@@ -37,13 +37,17 @@ class PointKernels:
         """Return every kernel between some points, of shape (n_kernels, n_rows, n_columns)."""
         return self.bank(self.points[rows], self.points[columns])
 
-    def combine(self, rows: Indices, columns: Indices, weights: Array) -> Array:
-        """Return a combination of the kernels between some points."""
-        return self.bank.combine(self.points[rows], self.points[columns], weights)
+    def combinations(
+        self, rows: Indices, columns: Indices, weights: Array, *, out: Array | None = None
+    ) -> Array:
+        """Return combinations of the kernels between some points, or add them to `out`."""
+        return self.bank.combinations(self.points[rows], self.points[columns], weights, out=out)
 
-    def products(self, rows: Indices, columns: Indices, change: Array) -> Array:
-        """Return every kernel between some points times a vector over the rows."""
-        return self.bank.products(self.points[rows], self.points[columns], change)
+    def products(
+        self, rows: Indices, columns: Indices, change: Array, groups: Indices | None = None
+    ) -> Array:
+        """Return every kernel between some points times a vector over the rows, or its groups."""
+        return self.bank.products(self.points[rows], self.points[columns], change, groups)
 
     @cached_property
     def diagonals(self) -> Array:

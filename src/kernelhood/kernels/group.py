@@ -9,9 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from kernelhood._typing import Array, Indices
-from kernelhood.kernels._passes import add_ladder, add_rows, gaussian_ladder, scaled_power
+from kernelhood.kernels._passes import (
+    add_ladder,
+    add_power,
+    add_rows,
+    gaussian_ladder,
+    scaled_power,
+)
 from kernelhood.kernels._points import quiet
-from kernelhood.kernels._products import Pair, Side
+from kernelhood.kernels._products import Pair, Products, Side
 from kernelhood.kernels.base import Columns, Kernel, Points, ProductKernel, inverse_norms, restrict
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial
 
@@ -20,16 +26,16 @@ _LONGEST_LADDER = 16
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of multiples of kernel rows.
+    """Sets of sums of multiples of kernel rows.
 
     Attributes
     ----------
-    scale : ndarray of shape (n_kernels, n)
-        What the rows of every kernel are multiplied with.
+    scale : ndarray of shape (n_sets, n_kernels, n)
+        What the rows of every kernel are multiplied with, for each set.
     target : ndarray of int, shape (n_kernels, n)
-        The rows of out to which they are added.
-    out : ndarray of shape (any, m)
-        The sums.
+        The rows of a set to which they are added.
+    out : ndarray of shape (n_sets * any, m)
+        The sums, one set above the other.
     """
 
     scale: Array
@@ -38,12 +44,16 @@ class Sums:
 
     def rows(self, start: int, stop: int) -> Sums:
         """Return the part that some of the rows take."""
-        scale, target = self.scale[:, start:stop].copy(), self.target[:, start:stop].copy()
+        scale, target = self.scale[..., start:stop].copy(), self.target[:, start:stop].copy()
         return Sums(scale, target, self.out)
+
+    def scale_of(self, place: int | Indices) -> Array:
+        """Return what the rows of one kernel, or of several, are multiplied with."""
+        return np.ascontiguousarray(self.scale[:, place])
 
     def add(self, place: int, K: Array) -> None:
         """Add the rows of the matrix of one kernel."""
-        add_rows(K, self.scale[place], self.target[place], self.out)
+        add_rows(K, self.scale_of(place), self.target[place], self.out)
 
 
 class Pass(Protocol):
@@ -65,28 +75,43 @@ class Single:
 
     def write(self, pair: Pair, out: Array) -> None:
         """Write the matrix into a slice of out."""
-        core: Any = core_of(self.kernel)
-        normalized = isinstance(self.kernel, Normalized)
-        products = pair.products(core.of_distances)
-        if type(core) not in (Linear, Polynomial):
+        if not self._is_power:
+            core: Any = core_of(self.kernel)
+            normalized = isinstance(self.kernel, Normalized)
             evaluate = core.normalized_from_products if normalized else core.from_products
-            out[self.place] = evaluate(products)
+            out[self.place] = evaluate(pair.products(core.of_distances))
             return
-        if normalized:
+        with quiet():
+            scaled_power(*self._power(pair), out[self.place])
+
+    def add(self, pair: Pair, sums: Sums) -> None:
+        """Add the rows to sums."""
+        if self._is_power:
+            scale, target = sums.scale_of(self.place), sums.target[self.place]
+            with quiet():
+                add_power(*self._power(pair), scale, target, sums.out)
+            return
+        K = np.empty((1, pair.points.shape[0], pair.side.points.shape[0]))
+        Single(self.kernel, 0).write(pair, K)
+        sums.add(self.place, K[0])
+
+    @property
+    def _is_power(self) -> bool:
+        """Whether the kernel is a power of inner products."""
+        return type(core_of(self.kernel)) in (Linear, Polynomial)
+
+    def _power(self, pair: Pair) -> tuple[Products, float, int, Array, Array]:
+        """Return the products, offset, degree and factors on both sides of a power."""
+        core: Any = core_of(self.kernel)
+        products = pair.products(core.of_distances)
+        if isinstance(self.kernel, Normalized):
             left = inverse_norms(core.scales(products.left))
             right = left if products.same else inverse_norms(core.scales(products.right))
             products = products.finite()
         else:
             left, right = np.ones(len(products.left)), np.ones(len(products.right))
         offset, degree = (0.0, 1) if type(core) is Linear else (core.offset, core.degree)
-        with quiet():
-            scaled_power(products, float(offset), int(degree), left, right, out[self.place])
-
-    def add(self, pair: Pair, sums: Sums) -> None:
-        """Add the rows to sums."""
-        K = np.empty((1, pair.points.shape[0], pair.side.points.shape[0]))
-        Single(self.kernel, 0).write(pair, K)
-        sums.add(self.place, K[0])
+        return products, float(offset), int(degree), left, right
 
 
 @dataclass(frozen=True)
@@ -114,7 +139,7 @@ class Ladder:
 
     def add(self, pair: Pair, sums: Sums) -> None:
         """Add the rows to sums."""
-        scale, target = sums.scale[self.places], sums.target[self.places]
+        scale, target = sums.scale_of(self.places), sums.target[self.places]
         with quiet():
             add_ladder(pair.distant, self.spread, self.squarings, scale, target, sums.out)
 

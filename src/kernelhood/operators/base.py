@@ -22,7 +22,8 @@ from kernelhood.operators.combined import Combined
 
 Fill = Callable[[Combined, Indices], None]
 
-_ALL, _OWN = -2, -1
+#: Sources of a matrix of ones and of the identity; those of other matrices are 0, 1, ...
+ALL, OWN = -2, -1
 
 
 def _no_task() -> Array:
@@ -92,7 +93,7 @@ class KernelOperator(ABC):
     @cached_property
     def plain(self) -> bool:
         """Whether every weight is that of one kernel between all samples."""
-        return self._sources == [_ALL] and not self.separate
+        return self._sources == [ALL] and not self.separate
 
     @cached_property
     def _sources(self) -> list[int]:
@@ -100,9 +101,9 @@ class KernelOperator(ABC):
         sources, count = [], 0
         for B in self.matrices:
             if np.all(B == 1.0):
-                sources.append(_ALL)
+                sources.append(ALL)
             elif np.array_equal(B, np.eye(len(B))):
-                sources.append(_OWN)
+                sources.append(OWN)
             else:
                 sources.append(count)
                 count += 1
@@ -118,18 +119,18 @@ class KernelOperator(ABC):
 
     @cached_property
     def _has_all(self) -> bool:
-        return _ALL in self._sources
+        return ALL in self._sources
 
     @cached_property
     def _has_own(self) -> bool:
-        return self.separate or _OWN in self._sources
+        return self.separate or OWN in self._sources
 
     def _rows_of(self, source: int) -> slice:
         """Return the rows of the products that belong to a source."""
-        if source == _OWN:
+        if source == OWN:
             place = int(self._has_all)
         else:
-            place = 0 if source == _ALL else self._has_all + self._has_own + source
+            place = 0 if source == ALL else self._has_all + self._has_own + source
         return slice(place * self.n_kernels, (place + 1) * self.n_kernels)
 
     def no_products(self) -> Array:
@@ -141,11 +142,11 @@ class KernelOperator(ABC):
         """Return the weights between all samples, within each cell, and of the other matrices."""
         n, places = self.n_kernels, range(len(self.matrices))
         by_matrix = [weights[n * r : n * (r + 1)] for r in places]
-        far = sum((by_matrix[r] for r in places if self._sources[r] == _ALL), np.zeros(n))
+        far = sum((by_matrix[r] for r in places if self._sources[r] == ALL), np.zeros(n))
         between = [by_matrix[r] for r in places if self._sources[r] >= 0]
         near = np.zeros((0, n))
         if self._has_own:
-            alike = sum((by_matrix[r] for r in places if self._sources[r] == _OWN), np.zeros(n))
+            alike = sum((by_matrix[r] for r in places if self._sources[r] == OWN), np.zeros(n))
             near = np.tile(alike, (len(self.cells.task), 1))
         if self.separate:
             near += weights[n * len(self.matrices) :].reshape(-1, n)[self.cells.task]
@@ -169,9 +170,9 @@ class KernelOperator(ABC):
         far, near, between = self.split(weights)
         Kv = np.zeros(self.n_samples)
         if self._has_all:
-            Kv += far @ products[self._rows_of(_ALL)]
+            Kv += far @ products[self._rows_of(ALL)]
         if self._has_own:
-            Kv += np.einsum("im,mi->i", near[self.cells.cell], products[self._rows_of(_OWN)])
+            Kv += np.einsum("im,mi->i", near[self.cells.cell], products[self._rows_of(OWN)])
         for r, theta in enumerate(between):
             Kv += theta @ products[self._rows_of(r)]
         return Kv
@@ -182,7 +183,7 @@ class KernelOperator(ABC):
             return np.asarray(0.5 * (products @ v))
         parts = [0.5 * (products[self._rows_of(source)] @ v) for source in self._sources]
         if self.separate:
-            own = products[self._rows_of(_OWN)] * v
+            own = products[self._rows_of(OWN)] * v
             by_cell = np.add.reduceat(own, self.cells.starts[:-1], axis=1)
             by_task = np.zeros((self.matrices.shape[1], self.n_kernels))
             np.add.at(by_task, self.cells.task, 0.5 * by_cell.T)
@@ -212,7 +213,7 @@ class KernelOperator(ABC):
             wanted = np.ones((self.matrices.shape[1], self.n_kernels), dtype=np.bool_)
             if kept is not None:
                 wanted = kept[n:].reshape(wanted.shape)
-            parts.append(self._own_columns(products[self._rows_of(_OWN)], where, wanted))
+            parts.append(self._own_columns(products[self._rows_of(OWN)], where, wanted))
         return np.concatenate(parts, axis=1)
 
     def _own_columns(self, products: Array, where: Indices, wanted: Flags) -> Array:

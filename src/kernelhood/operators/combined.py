@@ -90,6 +90,19 @@ def add_rows(
 
 
 @compiled
+def _add_all(kernel: Combined, weights: Array, active: Indices, p: int, row: Array) -> None:
+    """Add the weighted kernels between a point and all samples."""
+    cells = kernel.cells
+    if cells.plain:
+        add_rows(row, weights, active, kernel.stacked, p, kernel.Ks.shape[1])
+    else:
+        for m in active:
+            source, weight = kernel.Ks[m, p], weights[m]
+            for j in range(row.shape[0]):
+                row[j] += weight * source[cells.point[j]]
+
+
+@compiled
 def _add_cell(kernel: Combined, weights: Array, p: int, cell: int, row: Array) -> None:
     """Add the weighted kernels between a point and the samples of one cell."""
     point, starts = kernel.cells.point, kernel.cells.starts
@@ -106,21 +119,16 @@ def fill_row(kernel: Combined, i: int) -> None:
     cells, row = kernel.cells, kernel.rows[i]
     own, p = cells.cell[i], cells.point[i]
     row[:] = 0.0
-    if cells.plain:
-        add_rows(row, kernel.far, kernel.active, kernel.stacked, p, kernel.Ks.shape[1])
-    else:
-        for m in kernel.active:
-            source, weight = kernel.Ks[m, p], kernel.far[m]
-            for j in range(row.shape[0]):
-                row[j] += weight * source[cells.point[j]]
+    _add_all(kernel, kernel.far, kernel.active, p, row)
     if kernel.near.shape[0] > 0:
         _add_cell(kernel, kernel.near[own], p, own, row)
-    if kernel.joins.shape[0] > 0:
-        for cell in range(cells.task.shape[0]):
-            weights = np.zeros(kernel.between.shape[1])
-            for r in range(kernel.joins.shape[0]):
-                weights += kernel.joins[r, own, cell] * kernel.between[r]
-            _add_cell(kernel, weights, p, cell, row)
+    for r in range(kernel.joins.shape[0]):
+        active = np.flatnonzero(kernel.between[r])
+        if active.shape[0] > 0:
+            part, factor = np.zeros_like(row), kernel.joins[r, own]
+            _add_all(kernel, kernel.between[r], active, p, part)
+            for j in range(row.shape[0]):
+                row[j] += factor[cells.cell[j]] * part[j]
     row[i] += kernel.ridge
     kernel.slot[i] = i
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
-from kernelhood.operators.base import KernelOperator
+from kernelhood.operators.base import ALL, OWN, KernelOperator
 from kernelhood.operators.cells import Cells, one_cell
 from kernelhood.operators.combined import Combined, add_rows, combined_block
+from kernelhood.operators.sources import add_sources
 
 
 @dataclass(frozen=True)
@@ -77,18 +78,19 @@ class DenseKernels(KernelOperator):
 
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, for each source."""
-        n, changed = self.n_kernels, np.flatnonzero(change)
-        if self._has_all:
-            if self.cells.plain:
-                _add_all(self._stacked, change, changed, products[:n])
-            else:
-                _add_gathered(self.Ks, self.cells.point, change, products[:n])
-        if self._has_own:
-            own = products[n * self._has_all :][:n]
-            _add_own(self.Ks, self.cells, change, changed, own)
+        changed = np.flatnonzero(change)
         if len(self.joins):
-            others = products[n * (self._has_all + self._has_own) :]
-            _add_joined(self.Ks, self.cells, self.joins, change, changed, others)
+            sources = self.joins, self._has_all, self._has_own
+            _add_to_all_sources(self.Ks, self.cells, change, changed, *sources, products)
+            return
+        if self._has_all:
+            found = products[self._rows_of(ALL)]
+            if self.cells.plain:
+                _add_all(self._stacked, change, changed, found)
+            else:
+                _add_gathered(self.Ks, self.cells.point, change, found)
+        if self._has_own:
+            _add_own(self.Ks, self.cells, change, changed, products[self._rows_of(OWN)])
 
 
 _NOTHING = np.zeros((0, 1))
@@ -137,18 +139,46 @@ def _add_own(Ks: Array, cells: Cells, change: Array, changed: Indices, products:
 
 
 @compiled
-def _add_joined(
-    Ks: Array, cells: Cells, joins: Array, change: Array, changed: Indices, products: Array
+def _add_to_all_sources(
+    Ks: Array,
+    cells: Cells,
+    change: Array,
+    changed: Indices,
+    joins: Array,
+    has_all: bool,
+    has_own: bool,
+    products: Array,
 ) -> None:
-    """Add ``K^m change`` over all samples, weighted by each matrix between cells."""
-    point, cell, starts = cells.point, cells.cell, cells.starts
-    n_kernels = Ks.shape[0]
-    for m in range(n_kernels):
-        for i in changed:
-            row = Ks[m, point[i]]
-            for r in range(joins.shape[0]):
-                for other in range(starts.shape[0] - 1):
-                    factor = joins[r, cell[i], other] * change[i]
-                    if factor != 0.0:
-                        for j in range(starts[other], starts[other + 1]):
-                            products[r * n_kernels + m, j] += factor * row[point[j]]
+    """Add the products with each cell, which make up those over all sources."""
+    n, n_kernels, n_points = change.shape[0], Ks.shape[0], Ks.shape[1]
+    parts, at_points = np.empty((1, n_kernels, n)), np.empty(n_points)
+    begin = 0
+    while begin < changed.shape[0]:
+        own = cells.cell[changed[begin]]
+        end = begin
+        while end < changed.shape[0] and cells.cell[changed[end]] == own:
+            end += 1
+        some = changed[begin:end]
+        for m in range(n_kernels):
+            at_points[:] = 0.0
+            _add_points(at_points, change, some, cells.point, Ks[m])
+            for j in range(n):
+                parts[0, m, j] = at_points[cells.point[j]]
+        add_sources(parts, np.array([own]), cells, joins, has_all, has_own, products)
+        begin = end
+
+
+@compiled
+def _add_points(total: Array, change: Array, some: Indices, point: Indices, K: Array) -> None:
+    """Add the rows of the points of some samples, two at a time."""
+    last = some.shape[0] - some.shape[0] % 2
+    for k in range(0, last, 2):
+        i, j = some[k], some[k + 1]
+        a, b, row_i, row_j = change[i], change[j], K[point[i]], K[point[j]]
+        for x in range(total.shape[0]):
+            total[x] += a * row_i[x] + b * row_j[x]
+    for k in range(last, some.shape[0]):
+        i = some[k]
+        a, row_i = change[i], K[point[i]]
+        for x in range(total.shape[0]):
+            total[x] += a * row_i[x]

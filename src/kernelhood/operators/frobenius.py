@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from kernelhood._typing import Array, Indices
 
-_ENTRIES_AT_ONCE = 2**22
+Places = Indices | slice
+StackOf = Callable[[Places, Places], Array]
+
+_ENTRIES_AT_ONCE = 2**19
+_POINTS_TOGETHER = 256
 
 
 def frobenius_gram(Ks: Array, sample_weight: Array) -> tuple[Array, Array]:
@@ -30,26 +35,50 @@ def frobenius_gram(Ks: Array, sample_weight: Array) -> tuple[Array, Array]:
     return flat @ flat.T, d
 
 
+def task_grams(stack_of: StackOf, counts: Array) -> Array:
+    """Return the Frobenius products G_t on the samples of each task.
+
+    Parameters
+    ----------
+    stack_of : callable
+        Returns every kernel between some points and others, both arrays of their numbers.
+    counts : ndarray of shape (n_tasks, n_points)
+        The weight of the samples that each task has at each point.
+
+    Returns
+    -------
+    ndarray of shape (n_tasks, n_kernels, n_kernels)
+    """
+    places = [np.flatnonzero(own) for own in counts]
+    ends = np.cumsum([len(own) for own in places])
+    found = []
+    # Several small tasks at a time: their points are few, and a call costs more than they do.
+    for batch in np.unique(ends // _POINTS_TOGETHER):
+        tasks = np.flatnonzero(ends // _POINTS_TOGETHER == batch)
+        points = np.unique(np.concatenate([places[t] for t in tasks]))
+        Ks = stack_of(points, points)
+        for t in tasks:
+            own = np.searchsorted(points, places[t])
+            found.append(frobenius_gram(Ks[:, own][:, :, own], counts[t, places[t]])[0])
+    return np.array(found)
+
+
 def joint_gram(
-    rows_of: Callable[[slice], Array],
-    n_kernels: int,
-    counts: Array,
-    matrices: Array,
-    separate: bool,
+    stack_of: StackOf, G: Array, counts: Array, matrices: Array, separate: bool
 ) -> Array:
     """Return A, the Frobenius products of the kernels of all weights of a relation.
 
     The weights are in the order [theta_1; ...; theta_R; lambda_1; ...; lambda_T]: kernel m under
     matrix B_r is ``B_r[s, t] k_m`` between the samples of all tasks, a specific one the block of
-    its task.
+    its task. What is within tasks is known already. Of the rest every product of two matrices is
+    needed once, however many pairs of matrices have it.
 
     Parameters
     ----------
-    rows_of : callable
-        Returns every kernel between a slice of the points and all of them, an array of shape
-        (n_kernels, n_rows, n_points).
-    n_kernels : int
-        The number of base kernels.
+    stack_of : callable
+        Returns every kernel between some points and others, both slices.
+    G : ndarray of shape (n_tasks, n_kernels, n_kernels)
+        The Frobenius products on the samples of each task.
     counts : ndarray of shape (n_tasks, n_points)
         The weight of the samples that each task has at each point.
     matrices : ndarray of shape (n_matrices, n_tasks, n_tasks)
@@ -61,54 +90,66 @@ def joint_gram(
     -------
     ndarray of shape (n_weights, n_weights)
     """
-    n_tasks, n_points = counts.shape
-    n_matrices, n_own = len(matrices), n_tasks if separate else 0
+    n_matrices, n_own, n_kernels = len(matrices), len(G) if separate else 0, G.shape[1]
     size = n_matrices + n_own
     A = np.zeros((size, n_kernels, size, n_kernels))
-    step = max(1, _ENTRIES_AT_ONCE // (n_kernels * n_points))
-    pairs = [(r, s) for r in range(n_matrices) for s in range(r + 1)]
-    for begin in range(0, n_points, step):
-        rows = slice(begin, min(begin + step, n_points))
-        Ks = rows_of(rows)
-        for r, s in pairs:
-            both = matrices[r] * matrices[s]
-            if np.all(both == 1.0):
-                every = counts.sum(axis=0)
-                A[r, :, s] += _weighted_products(Ks, every[rows], every)
-            else:
-                A[r, :, s] += _joined_products(Ks, counts[:, rows].T @ both @ counts)
-        for t in range(n_own):
-            own = n_matrices + t
-            A[own, :, own] += _weighted_products(Ks, counts[t, rows], counts[t])
-    for r, s in pairs:
-        A[s, :, r] = A[r, :, s].T
+    places, factors = _distinct_products(matrices)
+    found = [np.tensordot(np.diagonal(factor), G, axes=1) for factor in factors]
+    apart = [k for k, factor in enumerate(factors) if not _is_diagonal(factor)]
+    if apart:
+        totals = _products_of_points(stack_of, n_kernels, counts, [factors[k] for k in apart])
+        for k, total in zip(apart, totals, strict=True):
+            found[k] = total
+    for (r, s), k in places.items():
+        A[r, :, s] = found[k]
+        A[s, :, r] = found[k].T
     for t in range(n_own):
         own = n_matrices + t
+        A[own, :, own] = G[t]
         for r in range(n_matrices):
-            A[r, :, own] = A[own, :, r] = matrices[r, t, t] * A[own, :, own]
+            A[r, :, own] = A[own, :, r] = matrices[r, t, t] * G[t]
     return A.reshape(size * n_kernels, size * n_kernels)
 
 
-def _joined_products(Ks: Array, factor: Array) -> Array:
-    """Return ``sum_ij factor_ij K^m_ij K^l_ij`` for all m and l."""
-    flat = Ks.reshape(len(Ks), -1)
-    return np.asarray((flat * factor.ravel()) @ flat.T)
+def _distinct_products(matrices: Array) -> tuple[dict[tuple[int, int], int], list[Array]]:
+    """Return the entrywise products of two matrices, and the number of each pair's one."""
+    known: dict[bytes, int] = {}
+    places: dict[tuple[int, int], int] = {}
+    factors: list[Array] = []
+    for r in range(len(matrices)):
+        for s in range(r + 1):
+            both = matrices[r] * matrices[s]
+            number = known.setdefault(both.tobytes(), len(known))
+            places[r, s] = number
+            if number == len(factors):
+                factors.append(both)
+    return places, factors
 
 
-def _weighted_products(Ks: Array, left: Array, right: Array) -> Array:
-    """Return ``sum_ij left_i right_j K^m_ij K^l_ij`` for all m and l."""
-    rows, columns = _where_positive(left), _where_positive(right)
-    some = Ks[:, rows][:, :, columns]
-    flat = some.reshape(len(Ks), -1)
-    if np.all(left[rows] == 1.0) and np.all(right[columns] == 1.0):
-        return np.asarray(flat @ flat.T)
-    weighted = some * np.outer(left[rows], right[columns])
-    return np.asarray(weighted.reshape(len(Ks), -1) @ flat.T)
+def _is_diagonal(factor: Array) -> bool:
+    return np.count_nonzero(factor) == np.count_nonzero(np.diagonal(factor))
 
 
-def _where_positive(counts: Array) -> Indices | slice:
-    """Return the places of positive counts, as a slice where they are side by side."""
-    places = np.flatnonzero(counts)
-    if len(places) and places[-1] - places[0] + 1 == len(places):
-        return slice(int(places[0]), int(places[-1]) + 1)
-    return places
+def _products_of_points(
+    stack_of: StackOf, n_kernels: int, counts: Array, factors: list[Array]
+) -> list[Array]:
+    """Return ``sum_ij f[i, j] K^m_ij K^l_ij`` for each factor f between tasks."""
+    n_points = counts.shape[1]
+    by_point = sparse.csr_matrix(counts.T)
+    weight = counts.sum(axis=0)
+    totals = [np.zeros((n_kernels, n_kernels)) for _ in factors]
+    begin = 0
+    while begin < n_points:
+        # By symmetry the columns before the rows have been seen.
+        step = max(1, _ENTRIES_AT_ONCE // (n_kernels * (n_points - begin)))
+        rows, columns = slice(begin, min(begin + step, n_points)), slice(begin, n_points)
+        twice = np.where(np.arange(n_points - begin) < step, 1.0, 2.0)
+        flat = stack_of(rows, columns).reshape(n_kernels, -1)
+        for total, factor in zip(totals, factors, strict=True):
+            if np.all(factor == 1.0):
+                share = np.outer(weight[rows], weight[columns] * twice)
+            else:
+                share = (by_point[columns] @ (by_point[rows] @ factor).T).T * twice
+            total += (flat * share.ravel()) @ flat.T
+        begin += step
+    return totals

@@ -15,11 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from kernelhood._typing import Array, Indices
-from kernelhood.operators.base import Fill, KernelOperator
+from kernelhood.operators.base import ALL, OWN, Fill, KernelOperator
 from kernelhood.operators.combined import Combined, gather_rows
+from kernelhood.operators.sources import add_sources, add_weighted, add_within
 
 _FEWEST_ROWS = 1024
 _MEGABYTE = 2**20
+#: Numbers that are worked on at a time, and samples of small cells.
+_AT_ONCE = 2**19
+_TOGETHER = 256
 
 
 class Evaluator(Protocol):
@@ -29,11 +33,18 @@ class Evaluator(Protocol):
     def diagonals(self) -> Array:
         """The values k(x, x), of shape (n_kernels, n_points)."""
 
-    def products(self, rows: Indices, columns: Indices, change: Array) -> Array:
-        """Return every kernel between some points times a vector over the rows."""
+    def products(
+        self, rows: Indices, columns: Indices, change: Array, groups: Indices | None = None
+    ) -> Array:
+        """Return every kernel between some points times a vector over the rows, or its groups."""
 
-    def combine(self, rows: Indices, columns: Indices, weights: Array) -> Array:
-        """Return a combination of the kernels between some points."""
+    def combinations(
+        self, rows: Indices, columns: Indices, weights: Array, *, out: Array | None = None
+    ) -> Array:
+        """Return combinations of the kernels between some points, or add them to `out`.
+
+        The weights are of shape (n_combinations, n_kernels, 1), or n_rows in the place of 1.
+        """
 
     def __len__(self) -> int: ...
 
@@ -105,36 +116,52 @@ class OnDemandKernels(KernelOperator):
         places = (kernel.turn[0] + np.arange(len(samples))) % n_slots
         if kernel.turn[0] + len(samples) > n_slots:
             kernel.slot[np.isin(kernel.slot, places)] = -1
-        values = self._evaluate(kernel, samples, slice(None))
+        first, every = int(places[0]), np.arange(self.n_samples)
+        aside = places[-1] - first != len(places) - 1 or kernel.rows.dtype != np.float64
+        room = kernel.rows[first : first + len(samples)]
+        values = np.empty((len(samples), self.n_samples)) if aside else room
+        self._evaluate(kernel, samples, every, values)
         values[np.arange(len(samples)), samples] += kernel.ridge
-        first = int(places[0])
-        if places[-1] - first == len(places) - 1:
-            kernel.rows[first : first + len(places)] = values
-        else:
+        if aside:
             kernel.rows[places] = values
         kernel.slot[samples] = places
         kernel.turn[0] += len(samples)
 
-    def _evaluate(self, kernel: Combined, samples: Indices, columns: Any) -> Array:
-        """Return the combination between some samples, in ascending order, and others."""
-        cells, point = self.cells, self.cells.point
-        others = np.arange(self.n_samples)[columns]
-        if np.any(kernel.far):
-            values = self.evaluator.combine(point[samples], point[others], kernel.far)
-        else:
-            values = np.zeros((len(samples), len(others)))
-        for cell, rows in self._by_cell(samples) if len(kernel.near) else ():
-            if np.any(kernel.near[cell]):
-                own = slice(*np.searchsorted(others, cells.starts[cell : cell + 2]))
-                some = rows.start + np.arange(rows.stop - rows.start)
-                values[some, own] += self.evaluator.combine(
-                    point[samples[rows]], point[others[own]], kernel.near[cell]
-                )
-        for B, theta in zip(kernel.joins, kernel.between, strict=True):
-            if np.any(theta):
-                factor = B[cells.cell[samples]][:, cells.cell[others]]
-                values += factor * self.evaluator.combine(point[samples], point[others], theta)
-        return values
+    def _evaluate(self, kernel: Combined, samples: Indices, others: Indices, out: Array) -> None:
+        """Write the combination between some samples and others, both ascending, into `out`."""
+        point, out[:] = self.cells.point, 0.0
+        used = np.flatnonzero(kernel.between.any(axis=1))
+        if len(used):
+            self._add_joined(kernel, used, samples, others, out)
+        elif kernel.far.any():
+            weights = kernel.far[None, :, None]
+            self.evaluator.combinations(point[samples], point[others], weights, out=out[None])
+        if kernel.near.any():
+            self._add_near(kernel, samples, others, out)
+
+    def _add_joined(
+        self, kernel: Combined, used: Indices, samples: Indices, others: Indices, out: Array
+    ) -> None:
+        """Add the far weights and those of some matrices, a few rows at a time."""
+        cell, point = self.cells.cell, self.cells.point
+        weights = np.concatenate([kernel.far[None], kernel.between[used]])[:, :, None]
+        step = max(1, _AT_ONCE // (len(others) * len(weights)))
+        for start in range(0, len(samples), step):
+            some = samples[start : start + step]
+            parts = self.evaluator.combinations(point[some], point[others], weights)
+            add_weighted(parts, kernel.joins, used, cell[some], cell[others], out[start:])
+
+    def _add_near(self, kernel: Combined, samples: Indices, others: Indices, out: Array) -> None:
+        """Add the weights within cells."""
+        cell, point = self.cells.cell, self.cells.point
+        for rows, _, own in self._by_cells(samples):
+            at = np.searchsorted(others, own)
+            at = at[np.take(others, at, mode="clip") == own]
+            weights = kernel.near[cell[samples[rows]]].T[None]
+            if len(at) and weights.any():
+                columns = others[at]
+                part = self.evaluator.combinations(point[samples[rows]], point[columns], weights)
+                add_within(part[0], cell[samples[rows]], cell[columns], at, out[rows])
 
     def block(self, kernel: Combined, where: Indices) -> Array:
         """Return some rows of a combination and the same columns."""
@@ -142,34 +169,67 @@ class OnDemandKernels(KernelOperator):
         gather_rows(kernel.rows, kernel.slot, where, K)
         rest = np.flatnonzero(kernel.slot[where] < 0)
         if len(rest):
-            K[rest] = self._evaluate(kernel, where[rest], where)
+            values = np.empty((len(rest), len(where)))
+            self._evaluate(kernel, where[rest], where, values)
+            K[rest] = values
             K[rest, rest] += kernel.ridge
         return K
 
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, for each source."""
-        n, changed = self.n_kernels, np.flatnonzero(change)
-        point, cells = self.cells.point, self.cells
+        changed, point = np.flatnonzero(change), self.cells.point
         if len(changed) == 0:
             return
-        if self._has_all:
-            products[:n] += self.evaluator.products(point[changed], point, change[changed])
-        if self._has_own:
-            own = products[n * self._has_all :][:n]
-            for cell, rows in self._by_cell(changed):
-                some, here = changed[rows], slice(*cells.starts[cell : cell + 2])
-                own[:, here] += self.evaluator.products(point[some], point[here], change[some])
         if len(self.joins):
-            others = products[n * (self._has_all + self._has_own) :]
-            for cell, rows in self._by_cell(changed):
-                some = changed[rows]
-                part = self.evaluator.products(point[some], point, change[some])
-                for r, B in enumerate(self.joins):
-                    others[n * r : n * (r + 1)] += B[cell][cells.cell] * part
+            self._add_to_all_sources(change, changed, products)
+            return
+        if self._has_all:
+            products[self._rows_of(ALL)] += self.evaluator.products(
+                point[changed], point, change[changed]
+            )
+        if self._has_own:
+            self._add_own(change, changed, products[self._rows_of(OWN)])
 
-    def _by_cell(self, samples: Indices) -> Iterator[tuple[int, slice]]:
-        """Yield each cell that has some of the samples, and which of them."""
-        edges = np.searchsorted(samples, self.cells.starts)
-        for cell, (first, last) in enumerate(itertools.pairwise(edges)):
-            if last > first:
-                yield cell, slice(int(first), int(last))
+    def _add_own(self, change: Array, changed: Indices, products: Array) -> None:
+        """Add the products over the cell of each sample, those of several small cells together."""
+        point, cell = self.cells.point, self.cells.cell
+        for rows, members, own in self._by_cells(changed):
+            some = changed[rows]
+            group = np.searchsorted(members, cell[some])
+            parts = self.evaluator.products(point[some], point[own], change[some], group)
+            at = np.searchsorted(members, cell[own])
+            products[:, own] += parts[at, :, np.arange(len(own))].T
+
+    def _add_to_all_sources(self, change: Array, changed: Indices, products: Array) -> None:
+        """Add the products with each cell, which make up those over all sources."""
+        point, cell = self.cells.point, self.cells.cell
+        members, group = np.unique(cell[changed], return_inverse=True)
+        step = max(1, _AT_ONCE // (self.n_kernels * self.n_samples))
+        edges = np.searchsorted(group, np.arange(0, len(members) + step, step))
+        for first, (begin, end) in zip(
+            range(0, len(members), step), itertools.pairwise(edges), strict=True
+        ):
+            some = changed[begin:end]
+            parts = self.evaluator.products(
+                point[some], point, change[some], group[begin:end] - first
+            )
+            which = members[first : first + step]
+            add_sources(
+                parts, which, self.cells, self.joins, self._has_all, self._has_own, products
+            )
+
+    def _by_cells(self, samples: Indices) -> Iterator[tuple[slice, Indices, Indices]]:
+        """Yield some of the samples, their cells, and all samples of these cells.
+
+        Small cells come several at a time. All are in ascending order.
+        """
+        members, first = np.unique(self.cells.cell[samples], return_index=True)
+        starts, sizes = self.cells.starts[members], np.diff(self.cells.starts)[members]
+        ends = np.cumsum(sizes)
+        batch = (ends - sizes) // _TOGETHER
+        cuts = np.flatnonzero(np.diff(batch, prepend=-1))
+        for a, b in itertools.pairwise([*cuts, len(members)]):
+            last = first[b] if b < len(members) else len(samples)
+            before = np.repeat(starts[a:b] - (ends - sizes)[a:b] + (ends - sizes)[a], sizes[a:b])
+            own = before + np.arange(len(before))
+            yield slice(int(first[a]), int(last)), members[a:b], own

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.kernels import KernelBank
 from kernelhood.kernels.blocks import PointKernels
 from kernelhood.operators import Cells, DenseKernels, KernelOperator, OnDemandKernels
-from kernelhood.operators.frobenius import frobenius_gram, joint_gram
+from kernelhood.operators.frobenius import joint_gram, task_grams
 from kernelhood.pipeline.joint_samples import JointSamples
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.relations import TaskRelation
@@ -110,11 +110,11 @@ class JointKernels:
             for cells, loss in zip(self.samples.cells, losses, strict=True)
         ]
 
-    def _rows(self, rows: slice) -> Array:
-        """Return every kernel between some points and all of them."""
+    def _stack(self, rows: Indices | slice, columns: Indices | slice) -> Array:
+        """Return every kernel between some points, of shape (n_kernels, n_rows, n_columns)."""
         if self.Ks is None:
-            return self.kernels.stack(rows, slice(None))
-        return np.asarray(self.Ks[:, rows], dtype=np.float64)
+            return self.kernels.stack(rows, columns)
+        return np.asarray(self.Ks[:, rows][:, :, columns], dtype=np.float64)
 
     @cached_property
     def task_traces(self) -> Array:
@@ -131,7 +131,7 @@ class JointKernels:
         key = matrices.tobytes(), separate
         if key not in self._grams:
             counts = self.samples.counts
-            A = joint_gram(self._rows, len(self.kernels), counts, matrices, separate)
+            A = joint_gram(self._stack, self.task_grams, counts, matrices, separate)
             self._grams[key] = A
         return self._grams[key]
 
@@ -142,14 +142,7 @@ class JointKernels:
     @cached_property
     def task_grams(self) -> Array:
         """The Frobenius products G_t on the samples of each task."""
-        return np.array([self._task_gram(own) for own in self.samples.counts])
-
-    def _task_gram(self, counts: Array) -> Array:
-        own = np.flatnonzero(counts)
-        if self.Ks is None:
-            return frobenius_gram(self.kernels.stack(own, own), counts[own])[0]
-        Ks = np.asarray(self.Ks[:, own][:, :, own], dtype=np.float64)
-        return frobenius_gram(Ks, counts[own])[0]
+        return task_grams(self._stack, self.samples.counts)
 
     def rank_between(self, matrices: Array) -> int:
         """Return the dimension of what the relation's kernels span between different tasks.
@@ -160,13 +153,12 @@ class JointKernels:
         counts = self.samples.counts[:, ::step]
         some = np.arange(0, self.kernels.n_points, step)
 
-        def rows_of(rows: slice) -> Array:
-            if self.Ks is None:
-                return self.kernels.stack(some[rows], some)
-            return np.asarray(self.Ks[:, some[rows]][:, :, some], dtype=np.float64)
+        def stack_of(rows: Indices | slice, columns: Indices | slice) -> Array:
+            return self._stack(some[rows], some[columns])
 
         apart = matrices * (1.0 - np.eye(matrices.shape[1]))
-        A = joint_gram(rows_of, len(self.kernels), counts, apart, False)
+        within = np.zeros((len(counts), len(self.kernels), len(self.kernels)))
+        A = joint_gram(stack_of, within, counts, apart, False)
         return span_rank(A) if np.any(A) else 0
 
     def cross(self, X: Any, n_sets: float) -> Array | None:

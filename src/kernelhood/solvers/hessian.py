@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
+from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import BoxLoss
 from kernelhood.operators import KernelOperator
@@ -27,7 +28,8 @@ def value_hessian(
     """Return the Hessian of the SVM's value with respect to the weights.
 
     With F the free support vectors, U = [(K^m v)_F]_m and Z the inverse of K_FF after the
-    intercepts are eliminated, it is U'ZU.
+    intercepts are eliminated, it is U'ZU. One intercept is eliminated by one more right side,
+    those of many groups by turning their samples (`reflect`).
 
     Parameters
     ----------
@@ -48,23 +50,81 @@ def value_hessian(
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
     if len(free) < 2 or not np.any(kernel.diagonal[free]):
         return np.zeros((n_weights, n_weights))
-    U, E = operator.columns(products, free, kept), _indicators(free, loss)
-    Z = _solve(operator.block(kernel, free), np.concatenate([U, E], axis=1))
-    ZU, ZE = Z[:, : U.shape[1]], Z[:, U.shape[1] :]
-    if E.shape[1] == 1:
-        ZU -= ZE * (ZU.sum(axis=0) / ZE.sum())
-    else:
-        ZU -= ZE @ np.linalg.solve(E.T @ ZE, E.T @ ZU)
-    return np.asarray(U.T @ ZU)
-
-
-def _indicators(free: Indices, loss: BoxLoss) -> Array:
-    """Return a column of zeros and ones for each group with free support vectors."""
+    U, K = operator.columns(products, free, kept), operator.block(kernel, free)
     if len(loss.group_starts) == 2:
-        return np.ones((len(free), 1))
+        Z = _solve(K, np.concatenate([U, np.ones((len(free), 1))], axis=1))
+        ZU, ZE = Z[:, :-1], Z[:, -1:]
+        return np.asarray(U.T @ (ZU - ZE * (ZU.sum(axis=0) / ZE.sum())))
     groups = np.searchsorted(loss.group_starts, free, side="right")
-    _, which = np.unique(groups, return_inverse=True)
-    return np.asarray(np.eye(which.max() + 1)[which])
+    starts = np.flatnonzero(np.diff(groups, prepend=0, append=-1))
+    if len(free) == len(starts) - 1:
+        return np.zeros((n_weights, n_weights))
+    U = np.ascontiguousarray(U)
+    reflect(U, starts)
+    reflect_both(K, starts)
+    rest = np.delete(np.arange(len(free)), starts[:-1])
+    compress(K, rest)
+    U, K = U[rest], K[: len(rest), : len(rest)]
+    return np.asarray(U.T @ _solve(K, U))
+
+
+@compiled
+def reflect(U: Array, starts: Indices) -> None:
+    """Turn the rows of every group so that its first one is their mean, up to its length.
+
+    A Householder reflection: what is orthogonal to all indicators of groups is then in the rows
+    that are not the first of a group, and intercepts are eliminated by leaving these out.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, any)
+        Changed in place.
+    starts : ndarray of int, shape (n_groups + 1,)
+        Where each group starts.
+    """
+    total = np.empty(U.shape[1])
+    for g in range(starts.shape[0] - 1):
+        begin, end = starts[g], starts[g + 1]
+        first, size = 1.0 + np.sqrt(end - begin), 1.0 * (end - begin)
+        factor = 2.0 / (size - 1.0 + first * first)
+        for j in range(U.shape[1]):
+            total[j] = first * U[begin, j]
+        for i in range(begin + 1, end):
+            for j in range(U.shape[1]):
+                total[j] += U[i, j]
+        for j in range(U.shape[1]):
+            total[j] *= factor
+            U[begin, j] -= first * total[j]
+        for i in range(begin + 1, end):
+            for j in range(U.shape[1]):
+                U[i, j] -= total[j]
+
+
+@compiled
+def reflect_both(K: Array, starts: Indices) -> None:
+    """Turn the rows and the columns of a matrix."""
+    reflect(K, starts)
+    for i in range(K.shape[0]):
+        row = K[i]
+        for g in range(starts.shape[0] - 1):
+            begin, end = starts[g], starts[g + 1]
+            first, size = 1.0 + np.sqrt(end - begin), 1.0 * (end - begin)
+            total = first * row[begin]
+            for j in range(begin + 1, end):
+                total += row[j]
+            total *= 2.0 / (size - 1.0 + first * first)
+            row[begin] -= first * total
+            for j in range(begin + 1, end):
+                row[j] -= total
+
+
+@compiled
+def compress(K: Array, rest: Indices) -> None:
+    """Move some rows and the same columns, in ascending order, to the front of a matrix."""
+    for a in range(rest.shape[0]):
+        source, target = K[rest[a]], K[a]
+        for b in range(rest.shape[0]):
+            target[b] = source[rest[b]]
 
 
 def secant_hessian(hessian: Array, step: Array, fall: Array) -> Array | None:

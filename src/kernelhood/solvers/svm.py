@@ -16,6 +16,7 @@ _STEPS_GROW_FROM = 20
 _FEWEST_STEPS = 4000
 _FIRST_VIOLATION = 0.3
 _ROWS_AT_ONCE = 256
+_WORTH_A_ROW = 0.2
 
 
 def solve_svm(
@@ -82,12 +83,23 @@ def _most_steps(n_samples: int) -> int:
 def _next_samples(
     kernel: Combined, loss: BoxLoss, v: Array, Kv: Array, edges: Array, missing: int
 ) -> Indices:
-    """Return the sample that is missing and those that violate optimality most."""
+    """Return the sample that is missing, and those that are likely to be the next ones.
+
+    Free entries of a warm start will move. Of the others those that violate optimality most.
+    """
     rest = loss.target - Kv - np.repeat(edges.mean(axis=1), np.diff(loss.group_starts))
     grow = np.where(v < loss.upper, rest - loss.epsilon, -np.inf)
     shrink = np.where(v > loss.lower, -rest - loss.epsilon, -np.inf)
-    missing_row = kernel.slot < 0
-    violation = np.where(~missing_row, -np.inf, np.maximum(grow, shrink))
-    violation[missing] = np.inf
-    count = min(_ROWS_AT_ONCE, int(np.count_nonzero(missing_row)))
-    return np.sort(np.argpartition(-violation, count - 1)[:count]).astype(np.intp)
+    absent = kernel.slot < 0
+    violation = np.where(absent, np.maximum(grow, shrink), -np.inf)
+    free = absent & (v != 0.0) & (v > loss.lower) & (v < loss.upper)
+    if np.count_nonzero(free) + _ROWS_AT_ONCE <= len(kernel.rows) // 2:
+        violation[free] = -np.inf
+    else:
+        free[:] = False
+    free[missing] = True
+    wanted = np.flatnonzero(violation > _WORTH_A_ROW * max(0.0, float(violation.max())))
+    if len(wanted) >= _ROWS_AT_ONCE:
+        wanted = wanted[np.argpartition(-violation[wanted], _ROWS_AT_ONCE - 1)[:_ROWS_AT_ONCE]]
+    free[wanted] = True
+    return np.flatnonzero(free)
