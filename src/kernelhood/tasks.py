@@ -94,10 +94,24 @@ def check_task(task: Any, n_samples: int) -> AnyArray:
 def _as_labels(task: Any) -> AnyArray:
     if isinstance(task, str) or not hasattr(task, "__len__"):
         raise TypeError(f"task must be a sequence of labels, got {type(task).__name__}.")
+    task = _only_column(task)
     values = task.tolist() if hasattr(task, "tolist") else list(task)
     if not all(isinstance(value, Hashable) for value in values):
         raise ValueError("task must be 1-dimensional: one hashable label per row of X.")
     return as_objects(values)
+
+
+def _only_column(task: Any) -> Any:
+    """Return a table of one column as that column."""
+    shape: tuple[int, ...] = getattr(task, "shape", ())
+    if len(shape) != 2:
+        return task
+    names = list(getattr(task, "columns", range(shape[1])))
+    if len(names) != 1:
+        raise ValueError(
+            f"task must be 1-dimensional: one hashable label per row of X, got the columns {names}."
+        )
+    return task[names[0]] if hasattr(task, "columns") else np.asarray(task)[:, 0]
 
 
 def as_objects(values: Sequence[Any]) -> AnyArray:
@@ -128,12 +142,12 @@ def take_column(X: Any, column: int | str) -> tuple[Any, AnyArray]:
     column : int or str
         Number of the column, negative from the end, or its name in a data frame.
     """
-    if hasattr(X, "iloc"):
+    if hasattr(X, "columns") and hasattr(X, "drop"):
         names = list(X.columns)
         if isinstance(column, str) and column not in names:
             raise ValueError(f"task_column {column!r} is not among the columns {names}.")
         name = column if isinstance(column, str) else names[_number(column, len(names))]
-        return X.drop(columns=name), np.asarray(X[name])
+        return X[[other for other in names if other != name]], np.asarray(X[name])
     if isinstance(column, str):
         raise ValueError(
             f"task_column is the name {column!r}, but X is no data frame: give a column number."

@@ -93,13 +93,38 @@ def test_targets_must_be_finite(value, name, data):
                 made().fit(data["X"], wide)
 
 
-def test_every_task_needs_two_classes(data):
-    data["y"][data["task"] == "task 2"] = 1
-    with pytest.raises(ValueError, match="y holds only one class, 1, in task 'task 2'.* two"):
-        kh.MTONMKLClassifier().fit(**data)
-    Y = np.column_stack([np.ones(45), data["y"]])
-    with pytest.raises(ValueError, match="y holds only one class, 1.0, in task 0"):
-        kh.MTONMKLClassifier().fit(data["X"], Y)
+def test_some_task_needs_two_classes(data):
+    for y in (np.ones(45), np.column_stack([np.ones(45), np.ones(45)])):
+        with pytest.raises(ValueError, match="y holds only one class, 1.0: there is nothing"):
+            kh.MTONMKLClassifier().fit(data["X"], y)
+
+
+def test_targets_are_not_none(data):
+    y = np.array([None, *data["y"][1:]], dtype=object)
+    for made in (kh.MTONMKLClassifier, kh.MTONMKLRegressor):
+        with pytest.raises(ValueError, match="y holds None in 1 rows, the first of them row 0"):
+            made().fit(data["X"], y)
+    with pytest.raises(ValueError, match=r"y \('price'\) holds None in 1 rows"):
+        kh.MTONMKLRegressor().fit(data["X"], pd.Series(y, name="price"))
+
+
+def test_errors_name_the_column(data):
+    X = pd.DataFrame(data["X"], columns=["a", "b", "c"])
+    bad = {
+        "column 'b' holds missing values": X.assign(b=np.nan),
+        "column 'c' holds infinite values": X.assign(c=np.inf),
+        "column 'a' holds text: encode it": X.assign(a="north"),
+        "column 1 holds missing values": X.assign(b=np.nan).to_numpy(),
+    }
+    for message, table in bad.items():
+        with pytest.raises(ValueError, match=f"In X, {message}"):
+            kh.MTONMKLClassifier().fit(table, data["y"])
+    many = pd.DataFrame(np.full((45, 7), np.nan), columns=list("abcdefg"))
+    with pytest.raises(ValueError, match="column 'e' holds missing values, and 2 more columns"):
+        kh.MTONMKLClassifier().fit(many, data["y"])
+    model = kh.MTONMKLClassifier(task_column="where").fit(X.assign(where=data["task"]), data["y"])
+    with pytest.raises(ValueError, match="column 'b' holds missing values"):
+        model.predict(X.assign(where=data["task"], b=np.nan))
 
 
 def test_no_task_may_have_three_classes(data):
@@ -130,7 +155,7 @@ def test_task_labels(made, data):
         made().fit(X, y, task="task 1")
     with pytest.raises(TypeError, match="task must be a sequence of labels, got int"):
         made().fit(X, y, task=3)
-    for labels in (task[:, None], [{"a": 1}] * 45):
+    for labels in (np.column_stack([task, task]), [{"a": 1}] * 45):
         with pytest.raises(ValueError, match="task must be 1-dimensional: one hashable label"):
             made().fit(X, y, task=labels)
     for gap in (None, np.nan):

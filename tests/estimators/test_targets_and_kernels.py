@@ -86,12 +86,37 @@ def test_scores_are_means_over_tasks(labelled, measured, classifier):
     assert found == pytest.approx(np.mean(per_task))
     model = kh.MTONMKLRegressor().fit(measured.X, measured.y, task=measured.task)
     guess = model.predict(measured.X, task=measured.task)
-    scores = [
-        r2_score(measured.y[measured.task == name], guess[measured.task == name])
-        for name in model.tasks_
-    ]
+    error, spread = (measured.y - guess) ** 2, np.empty(len(guess))
+    for name in model.tasks_:
+        mine = measured.task == name
+        spread[mine] = (measured.y[mine] - measured.y[mine].mean()) ** 2
+        r2 = r2_score(measured.y[mine], guess[mine])
+        by_task = model.score_by_task(measured.X[mine], measured.y[mine], task=measured.task[mine])
+        assert by_task == {name: pytest.approx(r2)}
     found = model.score(measured.X, measured.y, task=measured.task)
-    assert found == pytest.approx(np.mean(scores))
+    assert found == pytest.approx(1.0 - error.sum() / spread.sum())
+    weighted = model.score(measured.X, measured.y, task=measured.task, sample_weight=error)
+    assert weighted == pytest.approx(1.0 - (error @ error) / (error @ spread))
+
+
+def test_the_score_of_single_rows_is_stable(measured):
+    """One test row a task: R^2 of each is not defined, the pooled score is."""
+    model = kh.MTONMKLRegressor().fit(measured.X, measured.y, task=measured.task)
+    first = [np.flatnonzero(measured.task == name)[0] for name in model.tasks_]
+    X, y, task = measured.X[first], measured.y[first], measured.task[first]
+    means = np.array([measured.y[measured.task == name].mean() for name in task])
+    guess = model.predict(X, task=task)
+    expected = 1.0 - np.sum((y - guess) ** 2) / np.sum((y - means) ** 2)
+    assert model.score(X, y, task=task) == pytest.approx(expected)
+    ones = model.score_by_task(X, y, task=task)
+    assert list(ones) == model.tasks_
+    assert all(np.isfinite(list(ones.values())))
+    pooled = kh.PooledRegressor().fit(measured.X, measured.y, task=measured.task)
+    flat = 1.0 - np.sum((y - pooled.predict(X)) ** 2) / np.sum((y - means) ** 2)
+    assert pooled.score(X, y, task=task) == pytest.approx(flat)
+    shared = kh.MTONMKLRegressor(sharing="functions", unseen_task="shared")
+    shared.fit(measured.X, measured.y, task=measured.task)
+    assert np.isfinite(shared.score(X, y, task=["new"] * len(y)))
 
 
 def test_class_weights_multiply_c(labelled):

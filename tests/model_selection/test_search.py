@@ -324,7 +324,7 @@ def test_bad_settings_are_named(labelled):
 
     from sklearn.svm import SVC
 
-    with pytest.raises(TypeError, match="estimator must be one of this library's, got SVC"):
+    with pytest.raises(TypeError, match="estimator must be one of this library's.*got SVC"):
         fit(SVC())
     with pytest.raises(ValueError, match="average must be 'tasks' or 'samples', got 'mean'"):
         fit(kh.MTONMKLClassifier(), average="mean")
@@ -333,7 +333,5 @@ def test_bad_settings_are_named(labelled):
     with pytest.raises(ValueError, match="scoring must be a name"):
         fit(kh.MTONMKLClassifier(), scoring=3)
     half = [(np.flatnonzero(labelled.task == labelled.task[0]), np.arange(len(labelled.y)))]
-    with pytest.raises(ValueError, match="split 0 of cv has no training rows for task"):
-        fit(kh.MTONMKLClassifier(), cv=half)
-    with pytest.raises(ValueError, match="split 0 of cv has no test rows for task"):
-        fit(kh.MTONMKLClassifier(), cv=[half[0][::-1]])
+    with pytest.raises(ValueError, match="split 1 of cv has no task with both training and test"):
+        fit(kh.MTONMKLClassifier(), cv=[half[0], (half[0][0], half[0][1][-1:])])

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags
-from sklearn.utils.validation import column_or_1d
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.kernels import Custom, KernelBank
 from kernelhood.pipeline.base import MultiTaskKernelModel
-from kernelhood.pipeline.classes import class_codes, task_classes
+from kernelhood.pipeline.classes import class_codes, completed_classes, task_classes
 from kernelhood.pipeline.docs import documented
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
+from kernelhood.pipeline.scores import task_means
 from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
 from kernelhood.tasks import TaskRows, known_tasks, split_by_label
@@ -55,8 +55,7 @@ class _PooledStep(MultiTaskKernelModel):
                 "y must have one dimension: a pooled SVM has one function for all tasks, got "
                 f"shape {shape}."
             )
-        one_column = y if y is None else column_or_1d(y, warn=True)
-        return super()._read_training_data(X, one_column, task)
+        return super()._read_training_data(X, y, task)
 
     def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
         return KernelBank([Custom(_Average(bank))])
@@ -104,7 +103,7 @@ class PooledClassifier(_PooledStep, MultiTaskClassifier):
         if labels is None:
             return points, [everything]
         parts = split_by_label(labels, everything.y)
-        classes = [task_classes(part, many=False) for part in parts]
+        classes = completed_classes([task_classes(part, many=False) for part in parts])
         if all(np.array_equal(one, classes[0]) for one in classes):
             return points, [everything]
         self._classes_by_task = {part.name: one for part, one in zip(parts, classes, strict=True)}
@@ -139,3 +138,16 @@ class PooledRegressor(_PooledStep, MultiTaskRegressor):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, np.sin(3 * X[:, 0])) > 0.9)
     (True, True)
     """
+
+    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
+        points, (everything,) = super()._read_training_data(X, y, task)
+        labels = MultiTaskRegressor._read_points(self, X, task, reset=False)[1]
+        self._parts = [everything] if labels is None else split_by_label(labels, everything.y)
+        return points, [everything]
+
+    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
+        problems = super()._pose(points, tasks, sample_weight)
+        # The score compares with the means of the tasks, as that of any other method does.
+        self._centres = task_means(self._parts, sample_weight)
+        del self._parts
+        return problems

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,9 +24,21 @@ def best_point(models: Models, scores: Array) -> tuple[int, float]:
         The score of every model. Among equal ones the stronger regularisation wins, then the first
         point of the grid.
     """
+    if np.isnan(scores).all():
+        raise ValueError("scoring is not defined on any test part: choose another, or larger ones.")
     best_ones = np.flatnonzero(scores == np.nanmax(scores))
     model = int(best_ones[np.argmin(models.strength[best_ones])])
     return int(np.argmax(models.model_of == model)), float(scores[model])
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """Give every warning of what is done inside once, however often it comes."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        yield
+    for one in {str(each.message): each for each in heard}.values():
+        warnings.warn(one.message, one.category, stacklevel=5)
 
 
 def first_of(chosen: Any) -> Any:
@@ -36,7 +51,7 @@ def answer(chosen: Any, method: str, X: Any, task: Any) -> Any:
 
     Parameters
     ----------
-    chosen : estimator or dict of estimators by task
+    chosen : Chain or dict of Chain by task
         The fitted one, or one for every task, whose rows it then answers.
     method : str
         The method to call.
@@ -44,17 +59,17 @@ def answer(chosen: Any, method: str, X: Any, task: Any) -> Any:
         Its arguments.
     """
     if not isinstance(chosen, dict):
-        return getattr(chosen, method)(X, task=task)
+        return chosen.ask(method, X, task)
     first = first_of(chosen)
-    labels = first._read_points(X, task, reset=False)[1]
+    labels = first.model._read_points(first.at(X), task, reset=False)[1]
     if labels is None:
-        columns = [getattr(one, method)(X) for one in chosen.values()]
+        columns = [one.ask(method, X, None) for one in chosen.values()]
         if columns[0].ndim == 1:
             return columns[0]
         return np.column_stack([values[:, k] for k, values in enumerate(columns)])
-    answers = getattr(first, method)(X, task=task)
+    answers = first.ask(method, X, task)
     for name, one in chosen.items():
         rows = np.array([label == name for label in labels.tolist()])
         if rows.any():
-            answers[rows] = getattr(one, method)(X, task=task)[rows]
+            answers[rows] = one.ask(method, X, task)[rows]
     return answers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -90,6 +90,38 @@ class Models:
     models: list[dict[str, Any]]
     strength: Indices
     reasons: dict[int, str]
+
+
+def without_prefix(grid: Any, prefix: str) -> Any:
+    """Return a grid with the names that parameters have in the estimator itself.
+
+    Parameters
+    ----------
+    grid : dict or list of dict
+        As scikit-learn's ParameterGrid takes it.
+    prefix : str
+        What comes before these names where the estimator is inside another, as in a pipeline.
+    """
+    if not prefix:
+        return grid
+    parts = [grid] if isinstance(grid, Mapping) else list(grid)
+    for name in (name for part in parts for name in part):
+        if not name.startswith(prefix):
+            raise ValueError(
+                f"param_grid names {name!r}, but a search goes through the parameters of this "
+                f"library's estimator only, such as {prefix}C. Use scikit-learn's GridSearchCV for "
+                "those of other steps."
+            )
+    return [{name.removeprefix(prefix): part[name] for name in part} for part in parts]
+
+
+def named_by(models: Models, prefix: str) -> Models:
+    """Return models with the names that parameters have in the whole estimator."""
+    if not prefix:
+        return models
+    points = [{prefix + name: value for name, value in one.items()} for one in models.points]
+    columns = {prefix + name: column for name, column in models.columns.items()}
+    return replace(models, points=points, columns=columns)
 
 
 def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:

@@ -14,7 +14,8 @@ from sklearn.base import clone
 from kernelhood._typing import Array
 from kernelhood.model_selection.columns import hashable, varied
 from kernelhood.model_selection.scoring import TaskScorer
-from kernelhood.model_selection.split_kernels import SplitKernels, SplitTask
+from kernelhood.model_selection.split_kernels import SplitKernels
+from kernelhood.model_selection.split_tasks import SplitTask
 from kernelhood.operators import one_task
 from kernelhood.parallel import few_blas_threads
 from kernelhood.pipeline.base import MultiTaskKernelModel
@@ -30,7 +31,7 @@ class PathResult:
     Attributes
     ----------
     scores : ndarray of shape (n_models, n_tasks)
-        Test scores.
+        Test scores; NaN for tasks without test rows.
     weights : ndarray of shape (n_models, n_kernels), or None where banks differ in size
         Kernel weights, averaged over the tasks.
     gaps : ndarray of shape (n_models,)
@@ -161,6 +162,7 @@ class _Walk:
     ) -> None:
         self.model, self.tasks, self.scorer = model, tasks, scorer
         self.model._y_is_wide = False
+        self.model._expected_classes = [task.classes for task in tasks]
         self.kernels: SplitKernels | None = None
         self.loss: Any = None
         self.problems: list[TaskProblem] = []
@@ -246,8 +248,12 @@ class _Walk:
     def _score(self, number: int, found: TaskSolution) -> float:
         assert self.kernels is not None
         task, problem = self.tasks[number], self.problems[number]
+        if not task.tested:
+            return np.nan
         values = self.kernels.values(self.model, number, problem, found)
         values = self.model._decide(values, number)
+        if task.restore is not None:
+            values = task.restore(values)
         return self.scorer(self.model, number, values, task.X_test, task.y_test)
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:

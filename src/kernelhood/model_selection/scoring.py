@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer, r2_score
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer
 
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.pipeline.base import MultiTaskKernelModel
@@ -45,7 +47,8 @@ class TaskScorer:
     Parameters
     ----------
     scoring : str, callable or None
-        A scikit-learn scorer or its name; None means accuracy or R^2.
+        A scikit-learn scorer or its name; None means accuracy, or minus the sum of squared errors,
+        of which `averages` makes one score for all tasks.
 
     Notes
     -----
@@ -65,16 +68,24 @@ class TaskScorer:
         """Return the score of one task's decision values at its test points."""
         if not isinstance(model, ClassifierMixin):
             if self._scorer is None:
-                return float(r2_score(y, values))
+                return -float(np.sum((y - values) ** 2))
             if self.scoring == "neg_mean_squared_error":
                 return -float(np.mean((y - values) ** 2))
-            return float(self._scorer(_DecidedRegressor(values), X, y))
+            return self._defined(_DecidedRegressor(values), X, y)
         classes = model._task_classes[number]
+        classes = classes[[0, 0]] if len(classes) == 1 else classes
         if self._scorer is None or self.scoring == "accuracy":
             return float(np.mean(classes[_winners(values)] == y))
         decided = _DecidedClassifier(values)
         decided.classes_ = classes
-        return float(self._scorer(decided, X, y))
+        return self._defined(decided, X, y)
+
+    def _defined(self, decided: _Decided, X: Any, y: AnyArray) -> float:
+        """Return the score, NaN without a warning where a few rows do not define it."""
+        assert self._scorer is not None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return float(self._scorer(decided, X, y))
 
 
 def _winners(values: Array) -> Indices:

@@ -7,21 +7,22 @@ from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.model_selection.chosen import answer, best_point, first_of
-from kernelhood.model_selection.grids import Models, distinct_models
+from kernelhood.model_selection.averages import averaged, mean_of_known
+from kernelhood.model_selection.chain import Chain, refitted, unwrapped
+from kernelhood.model_selection.chosen import answer, best_point, first_of, said_once
+from kernelhood.model_selection.grids import Models, distinct_models, named_by, without_prefix
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
-from kernelhood.model_selection.split_kernels import SplitTask
-from kernelhood.model_selection.splitters import as_splits
-from kernelhood.model_selection.walks import GridScores, grid_scores, split_tasks
-from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.model_selection.split_tasks import SplitTasks, split_table
+from kernelhood.model_selection.walks import GridScores, Starts, grid_scores
+from kernelhood.pipeline.reading import as_target
 from kernelhood.plotting import plot_search_path
 
 
@@ -39,16 +40,20 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        Any estimator of this library.
+        Any estimator of this library, also at the end of a scikit-learn Pipeline or inside a
+        TransformedTargetRegressor: both are fitted to the training rows of every split.
     param_grid : dict or list of dict
         Values to try for each parameter.
     cv : float, int, splitter or iterable
         The test share of one random split, a number of folds, a splitter of this library or of
         scikit-learn, or pairs of row numbers. Splits are stratified within every task.
     scoring : str or callable, optional
-        A scikit-learn scorer; by default accuracy or R^2.
+        A scikit-learn scorer, applied to each task; by default accuracy in classification, and
+        in regression 1 - error / spread, with sums over all tasks as in the estimators' `score`.
     average : {"tasks", "samples"}
-        Whether a split's score is the mean over tasks or over its test samples.
+        Whether a split's score is the mean over tasks or over its test samples. Tasks matter
+        equally by default, as in the paper; with tasks of very few test rows, "samples" is less a
+        matter of chance. The default score of regression is no mean over tasks and needs neither.
     refit : bool
         Whether to fit the best point to all data.
     per_task : bool
@@ -63,8 +68,9 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     cv_results_ : dict of arrays
-        One entry per point of the grid, as in scikit-learn, with two more columns: `model`, the
-        number of the distinct model along the path, and `status`, "ok" or why it was left out.
+        One entry per point of the grid, as in scikit-learn, with more columns: `model`, the number
+        of the distinct model along the path, `status`, "ok" or why it was left out, `max_gap`, and
+        ``mean_test_score_<task>`` for every task, over the splits that test it, else NaN.
     best_index_, best_score_, best_params_
         The best point. Ties go to the stronger regularisation, the smaller C and then the larger
         other parameters of the distinct models, and to the first point of the grid among equal
@@ -128,102 +134,100 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        self._check_settings()
-        models = distinct_models(self.estimator, self.param_grid)
-        if models.reasons and self.error_score == "raise":
-            raise ValueError(next(iter(models.reasons.values())))
-        reader = clone(self.estimator)
-        coupled = any(reader._solves_together(params) for params in models.models)
-        if self.per_task and coupled:
-            raise ValueError(
-                f"per_task=True needs independent tasks, {type(self.estimator).__name__} "
-                "couples them."
-            )
-        points, tasks = reader._read_training_data(X, y, task)
-        weight = _check_sample_weight(
-            sample_weight, points, dtype=np.float64, ensure_non_negative=True
-        )
-        splits = as_splits(self.cv, X, y, groups, task)
-        parts = split_tasks(splits, points, tasks, weight)
+        chain = unwrapped(self.estimator)
+        models = self._read_grid(chain)
+        y = y if y is None else as_target(y)
         scorer = TaskScorer(self.scoring)
-        found = grid_scores(self.estimator, models.models, parts, scorer, self.n_jobs, self.verbose)
-        self._collect(models, found, parts)
-        self._warn_of_gaps(found.gaps)
+        names, parts = split_table(chain, self.cv, X, y, task, groups, sample_weight)
+        walked = (chain.model, models.models, parts, scorer, len(names))
+        found = grid_scores(*walked, self.n_jobs, self.verbose)
+        models = named_by(models, chain.prefix)
+        self._collect(models, found, parts, names)
+        self._warn_of_gaps(found.gaps, chain.model.tol)
         if self.refit:
             self._refit(X, y, task, sample_weight, models, found.starts)
         return self
 
-    def _warn_of_gaps(self, gaps: Array) -> None:
+    def _read_grid(self, chain: Chain) -> Models:
+        """Return the distinct models, or raise where settings contradict each other."""
+        if self.average not in ("tasks", "samples"):
+            raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
+        models = distinct_models(chain.model, without_prefix(self.param_grid, chain.prefix))
+        if models.reasons and self.error_score == "raise":
+            raise ValueError(next(iter(models.reasons.values())))
+        coupled = any(chain.model._solves_together(params) for params in models.models)
+        if self.per_task and coupled:
+            raise ValueError(
+                f"per_task=True needs independent tasks, {type(chain.model).__name__} couples them."
+            )
+        return models
+
+    def _warn_of_gaps(self, gaps: Array, tol: float) -> None:
         """Say once how many models missed the gap."""
-        missed = gaps > self.estimator.tol
+        missed = gaps > tol
         if missed.any():
             warnings.warn(
                 f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
-                f"tol={self.estimator.tol:g} on some split, even when solved again from nothing; "
+                f"tol={tol:g} on some split, even when solved again from nothing; "
                 f"the worst gap is {gaps.max():.1e}. cv_results_['max_gap'] has all of them.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _check_settings(self) -> None:
-        if not isinstance(self.estimator, MultiTaskKernelModel):
-            raise TypeError(
-                f"estimator must be one of this library's, got {type(self.estimator).__name__}."
-            )
-        if self.average not in ("tasks", "samples"):
-            raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
-
-    def _collect(self, models: Models, found: GridScores, parts: list[list[SplitTask]]) -> None:
+    def _collect(
+        self, models: Models, found: GridScores, parts: SplitTasks, tasks: list[Hashable]
+    ) -> None:
         """Turn scores per split and task into results per point, and choose the best."""
-        sizes = np.array([[len(one.y_test) for one in tasks] for tasks in parts])
-        share = sizes if self.average == "samples" else np.ones(sizes.shape)
-        by_split = np.einsum("mst,st->ms", found.scores, share / share.sum(axis=1, keepdims=True))
+        pooled = self.scoring is None and not is_classifier(self.estimator)
+        by_split, by_task = averaged(found.scores, parts, average=self.average, pooled=pooled)
         self.n_models_, self.n_splits_ = len(models.models), len(parts)
         self.multimetric_ = False
         self._path = models.models
-        self._path_scores = by_split.mean(axis=1)
+        self._path_scores = mean_of_known(by_split, axis=1)
         self._path_weights = found.weights
-        self.cv_results_ = as_results(models, by_split, found, self.error_score)
-        self._choose(models, found.scores.mean(axis=1), [one.train.name for one in parts[0]])
+        named = dict(zip(tasks, by_task.T, strict=True))
+        self.cv_results_ = as_results(models, by_split, named, found, self.error_score)
+        self._choose(models, named)
 
     best_index_: Any
     best_score_: Any
     best_params_: Any
+    _chosen: Any
 
-    def _choose(self, models: Models, by_task: Array, names: list[Hashable]) -> None:
+    def _choose(self, models: Models, by_task: dict[Hashable, Array]) -> None:
         if not self.per_task:
             self.best_index_, self.best_score_ = best_point(models, self._path_scores)
             self.best_params_ = models.points[self.best_index_]
             return
-        chosen = {name: best_point(models, by_task[:, number]) for number, name in enumerate(names)}
+        chosen = {
+            name: best_point(models, self._path_scores if np.isnan(own).all() else own)
+            for name, own in by_task.items()
+        }
         self.best_index_ = {name: index for name, (index, _) in chosen.items()}
         self.best_score_ = {name: score for name, (_, score) in chosen.items()}
         self.best_params_ = {name: models.points[index] for name, (index, _) in chosen.items()}
 
     def _refit(
-        self,
-        X: Any,
-        y: Any,
-        task: Any,
-        sample_weight: Any,
-        models: Models,
-        starts: list[list[Array] | None],
+        self, X: Any, y: Any, task: Any, weight: Any, models: Models, starts: list[Starts]
     ) -> None:
         """Fit the best point to all data, from the weights that its splits were solved with.
 
         A problem with many stationary points would otherwise lead to another one than was scored.
         """
 
-        def fitted(index: int) -> Any:
-            model = clone(self.estimator).set_params(**models.points[index])
-            model._validate_params()
-            return model._fit(X, y, task, sample_weight, starts[models.model_of[index]])
+        def fitted(index: int) -> tuple[Chain, Any]:
+            given = clone(self.estimator).set_params(**models.points[index])
+            first = starts[models.model_of[index]]
+            return refitted(given, first, X, y, task, weight)
 
         if not self.per_task:
-            self.best_estimator_ = fitted(self.best_index_)
+            self._chosen, self.best_estimator_ = fitted(self.best_index_)
             return
-        different = {index: fitted(index) for index in set(self.best_index_.values())}
-        self.best_estimator_ = {name: different[index] for name, index in self.best_index_.items()}
+        with said_once():
+            different = {index: fitted(index) for index in set(self.best_index_.values())}
+        both = {name: different[index] for name, index in self.best_index_.items()}
+        self._chosen = {name: chain for name, (chain, _) in both.items()}
+        self.best_estimator_ = {name: whole for name, (_, whole) in both.items()}
 
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
         """Return the predictions of the best estimator, or of each task's best.
@@ -247,7 +251,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         return np.asarray(self._ask("decision_function", X, task))
 
     def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the best estimator's own score, the mean over tasks of accuracy or R^2.
+        """Return the best estimator's own score: mean accuracy, or the share of error explained.
 
         Parameters
         ----------
@@ -255,8 +259,9 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             As the estimator's `score` takes them.
         """
         predicted = self.predict(X, task=task)
-        first = first_of(self.best_estimator_)
-        return float(first._mean_over_tasks(predicted, X, y, task, sample_weight))
+        first = first_of(self._chosen)
+        scored = (predicted, first.at(X), y, task, sample_weight, first.centres)
+        return float(first.model._total_score(first.model._scored(*scored)))
 
     @property
     def classes_(self) -> Any:
@@ -277,12 +282,13 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         matplotlib axes
         """
         check_is_fitted(self, "cv_results_")
-        names = [] if self._path_weights is None else self.estimator._read_bank().names
+        model = unwrapped(self.estimator).model
+        names = [] if self._path_weights is None else model._read_bank().names
         return plot_search_path(self._path_scores, self._path_weights, names, ax=ax)
 
     def _ask(self, method: str, X: Any, task: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
-        return answer(self.best_estimator_, method, X, task)
+        return answer(self._chosen, method, X, task)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

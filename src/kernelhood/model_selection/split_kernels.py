@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import Array
+from kernelhood.model_selection.split_tasks import SplitTask
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
-from kernelhood.tasks import TaskRows
-
-
-@dataclass(frozen=True)
-class SplitTask:
-    """One task of one split.
-
-    Attributes
-    ----------
-    train : TaskRows
-        The task's training rows and targets.
-    X_train, X_test : ndarray or CSR matrix
-        Its points.
-    y_test : ndarray
-        Targets of the test points.
-    sample_weight : ndarray of shape (n_train,)
-        Weights of the training rows.
-    """
-
-    train: TaskRows
-    X_train: Any
-    X_test: Any
-    y_test: AnyArray
-    sample_weight: Array
 
 
 class SplitKernels:
@@ -52,7 +28,8 @@ class SplitKernels:
     ) -> None:
         self.parts = model._kernel_parts(vars(model))
         self.train = model._evaluate(model._read_bank(), problems)
-        self.X_test = [task.X_test for task in tasks]
+        # Kernels want some point to be evaluated at, also where there is nothing to test.
+        self.X_test = [task.X_test if task.tested else task.X_train[:1] for task in tasks]
         self.test = model._cross(self.train, self.X_test)
 
     def serve(self, model: MultiTaskKernelModel) -> bool:

@@ -1,7 +1,9 @@
 """Splits that are stratified within every task and can keep groups of rows together.
 
 The unit of a split is a group of rows, or a single row where there are no groups. Units that look
-alike, with equally many rows in the same classes of the same tasks, are dealt out evenly.
+alike, with equally many rows in the same classes of the same tasks, are dealt out evenly. Every
+task keeps a unit to train with: tasks smaller than the number of folds are tested in as many as
+they have units, and the only row of a task always trains.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ Split = tuple[Indices, Indices]
 class _TaskSplitter(BaseCrossValidator):
     """What both splitters share: reading tasks, classes and groups into lists of units."""
 
+    n_splits: int
     task_column: int | str | None
     random_state: Any
 
@@ -47,30 +50,49 @@ class _TaskSplitter(BaseCrossValidator):
         train, test : ndarray of int
         """
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        units = _alike_units(n, self._strata(X, y, task, n), groups)
+        names = self._names(X, task, n)
+        units = _alike_units(n, _strata(names, y), groups)
         everything = np.arange(n, dtype=np.intp)
-        for test in self._test_rows(units, check_random_state(self.random_state)):
+        for number, folds in enumerate(
+            self._test_units(units, check_random_state(self.random_state))
+        ):
             inside = np.zeros(n, dtype=bool)
-            inside[test] = True
+            inside[np.concatenate(folds)] = True
+            _leave_some(inside, names, folds)
+            if not inside.any():
+                raise ValueError(
+                    f"split {number} has no test row: each is the last one of its task, which has "
+                    "to train. Take fewer splits, or name fewer tasks."
+                )
             yield everything[~inside], everything[inside]
 
-    def _strata(self, X: Any, y: Any, task: Any, n: int) -> list[Hashable]:
+    def _names(self, X: Any, task: Any, n: int) -> list[Hashable]:
         if self.task_column is not None:
             task = take_column(X, self.task_column)[1]
-        names = [0] * n if task is None else check_task(task, n).tolist()
-        if y is None or np.ndim(y) == 2:
-            return list(names)
-        labels = np.asarray(y)
-        if labels.dtype.kind == "f" and type_of_target(labels) == "continuous":
-            return list(names)
-        return list(zip(names, labels.tolist(), strict=True))
+        return [0] * n if task is None else list(check_task(task, n).tolist())
 
-    def _test_rows(self, units: list[list[Indices]], rng: Any) -> Iterator[Indices]:
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, task: Any = None
+    ) -> int:
+        """Return the number of splits, whatever the data.
+
+        Parameters
+        ----------
+        X, y, groups, task
+            Not used.
+        """
+        return self.n_splits
+
+    def _test_units(self, units: list[list[Indices]], rng: Any) -> Iterator[list[Indices]]:
+        """Yield the units of every test part."""
         raise NotImplementedError
 
 
 class TaskStratifiedKFold(_TaskSplitter):
     """K folds, each with its share of every class of every task.
+
+    Every task has rows to train with in every split: the only row of a task is in no fold, and one
+    with fewer rows than folds is in as many as it has rows.
 
     Parameters
     ----------
@@ -106,11 +128,7 @@ class TaskStratifiedKFold(_TaskSplitter):
         self.random_state = random_state
         self.task_column = task_column
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds."""
-        return self.n_splits
-
-    def _test_rows(self, units: list[list[Indices]], rng: Any) -> Iterator[Indices]:
+    def _test_units(self, units: list[list[Indices]], rng: Any) -> Iterator[list[Indices]]:
         if sum(map(len, units)) < self.n_splits:
             raise ValueError(
                 f"n_splits={self.n_splits} needs as many rows or groups, got "
@@ -123,8 +141,7 @@ class TaskStratifiedKFold(_TaskSplitter):
             for number in order:
                 folds[dealt % self.n_splits].append(alike[number])
                 dealt += 1
-        for fold in folds:
-            yield np.sort(np.concatenate(fold))
+        yield from folds
 
 
 class TaskShuffleSplit(_TaskSplitter):
@@ -159,11 +176,7 @@ class TaskShuffleSplit(_TaskSplitter):
         self.random_state = random_state
         self.task_column = task_column
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits."""
-        return self.n_splits
-
-    def _test_rows(self, units: list[list[Indices]], rng: Any) -> Iterator[Indices]:
+    def _test_units(self, units: list[list[Indices]], rng: Any) -> Iterator[list[Indices]]:
         for _ in range(self.n_splits):
             chosen: list[Indices] = []
             owed = 0.0
@@ -174,7 +187,27 @@ class TaskShuffleSplit(_TaskSplitter):
                 chosen.extend(alike[number] for number in rng.permutation(len(alike))[:count])
             if not chosen:
                 raise ValueError(f"test_size={self.test_size} leaves no row for the test part.")
-            yield np.sort(np.concatenate(chosen))
+            yield chosen
+
+
+def _strata(names: list[Hashable], y: Any) -> list[Hashable]:
+    """Return the task of every row, with its class where there are classes."""
+    if y is None or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
+        return names
+    labels = np.asarray(y).ravel()
+    if labels.dtype.kind == "f" and type_of_target(labels) == "continuous":
+        return names
+    return list(zip(names, labels.tolist(), strict=True))
+
+
+def _leave_some(inside: AnyArray, names: list[Hashable], units: list[Indices]) -> None:
+    """Take units out of the test rows until every task has something to train with."""
+    trained = {name for name, tested in zip(names, inside.tolist(), strict=True) if not tested}
+    for rows in units:
+        own = {names[row] for row in rows.tolist()}
+        if not own <= trained:
+            inside[rows] = False
+            trained |= own
 
 
 def _alike_units(n: int, strata: list[Hashable], groups: Any) -> list[list[Indices]]:
@@ -198,19 +231,22 @@ def _by_stratum(strata: list[Hashable]) -> list[Indices]:
     return [np.array(found, dtype=np.intp) for found in rows.values()]
 
 
-def as_splits(cv: Any, X: Any, y: AnyArray, groups: Any, task: Any) -> list[Split]:
+def as_splits(
+    cv: Any, X: Any, y: Any, groups: Any, task: Any, *, classes: bool = True
+) -> list[Split]:
     """Return the splits of whatever a user gives as `cv`.
 
     A float is the test share of one random split, an integer the number of folds; splitters of
     this module are told the tasks, those of scikit-learn are not, and an iterable of index pairs
-    is taken as it is.
+    is taken as it is. Targets that are no classes are no strata, even where they are whole numbers.
     """
     if isinstance(cv, (float, np.floating)):
         cv = TaskShuffleSplit(1, test_size=float(cv), random_state=0)
     elif isinstance(cv, (int, np.integer)):
         cv = TaskStratifiedKFold(int(cv))
     if isinstance(cv, _TaskSplitter):
-        pairs = cv.split(X, y, groups, task=None if cv.task_column is not None else task)
+        own = None if cv.task_column is not None else task
+        pairs = cv.split(X, y if classes else None, groups, task=own)
     elif hasattr(cv, "split"):
         pairs = cv.split(X, y, groups)
     else:

@@ -10,10 +10,12 @@ import numpy as np
 from kernelhood._typing import Array, Indices
 from kernelhood.model_selection.path import Path, PathResult, path_scores
 from kernelhood.model_selection.scoring import TaskScorer
-from kernelhood.model_selection.split_kernels import SplitTask
+from kernelhood.model_selection.split_tasks import SplitTask
 from kernelhood.parallel import map_in_processes
 from kernelhood.pipeline.base import MultiTaskKernelModel
-from kernelhood.tasks import TaskRows
+
+#: Weights to start every task's problem from, None where nothing is known.
+Starts = list[Array | None] | None
 
 
 @dataclass(frozen=True)
@@ -23,23 +25,23 @@ class GridScores:
     Attributes
     ----------
     scores : ndarray of shape (n_models, n_splits, n_tasks)
-        Test scores.
+        Test scores; NaN where a split does not test a task.
     weights : ndarray of shape (n_models, n_kernels), or None where banks differ in size
         Kernel weights, averaged over splits and tasks.
     gaps : ndarray of shape (n_models,)
         Largest relative duality gap.
     seconds : ndarray of shape (n_models,)
         Time to solve and score all tasks of a split, averaged over splits.
-    starts : list of (list of ndarray, or None)
-        Weights of every task's problem, averaged over splits, for models whose solution depends on
-        where it starts.
+    starts : list of (list of (ndarray or None), or None)
+        Weights of every task's problem, averaged over the splits that train all of its tasks, for
+        models whose solution depends on where it starts.
     """
 
     scores: Array
     weights: Array | None
     gaps: Array
     seconds: Array
-    starts: list[list[Array] | None]
+    starts: list[Starts]
 
 
 @dataclass(frozen=True)
@@ -48,45 +50,14 @@ class _Job:
 
     models: Indices
     split: int
-    tasks: slice
+    tasks: list[SplitTask]
+    together: bool
     path: Path
 
-
-def split_tasks(
-    splits: list[tuple[Indices, Indices]], points: Any, tasks: list[TaskRows], weight: Array
-) -> list[list[SplitTask]]:
-    """Return the training and test part of every task, for every split.
-
-    Parameters
-    ----------
-    splits : list of pairs of ndarray of int
-        Training and test rows.
-    points : ndarray or CSR matrix of shape (n_samples, n_features)
-        Inputs of all rows.
-    tasks : list of TaskRows
-        Rows and targets of the tasks.
-    weight : ndarray of shape (n_samples,)
-        Weights of all rows; rows of weight 0 do not train.
-    """
-    parts: list[list[SplitTask]] = []
-    for number, (train, test) in enumerate(splits):
-        parts.append([])
-        for task in tasks:
-            inside = np.isin(task.rows, train) & (weight[task.rows] > 0.0)
-            outside = np.isin(task.rows, test)
-            if not inside.any() or not outside.any():
-                side = "test" if inside.any() else "training"
-                raise ValueError(f"split {number} of cv has no {side} rows for task {task.name!r}.")
-            rows = task.rows[inside]
-            part = SplitTask(
-                TaskRows(task.name, rows, task.y[inside]),
-                points[rows],
-                points[task.rows[outside]],
-                task.y[outside],
-                weight[rows],
-            )
-            parts[-1].append(part)
-    return parts
+    @property
+    def numbers(self) -> list[int]:
+        """The places of the tasks among all."""
+        return [one.number for one in self.tasks]
 
 
 def grid_scores(
@@ -94,6 +65,7 @@ def grid_scores(
     models: list[dict[str, Any]],
     parts: list[list[SplitTask]],
     scorer: TaskScorer,
+    n_tasks: int,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> GridScores:
@@ -109,49 +81,58 @@ def grid_scores(
         The tasks of every split.
     scorer : TaskScorer
         Scores the decision values of one task.
+    n_tasks : int
+        Number of tasks, of which a split may lack some.
     n_jobs : int, optional
         Processes.
     verbose : int
         Show a progress bar.
     """
-    jobs = _jobs(estimator, models, len(parts), len(parts[0]))
-    arguments = [(estimator, job.path, parts[job.split][job.tasks], scorer) for job in jobs]
+    jobs = _jobs(estimator, models, parts)
+    arguments = [(estimator, job.path, job.tasks, scorer) for job in jobs]
     found = map_in_processes(path_scores, arguments, n_jobs, verbose=verbose)
-    scores = np.empty((len(models), len(parts), len(parts[0])))
+    scores = np.full((len(models), len(parts), n_tasks), np.nan)
     gaps, seconds = np.zeros(len(models)), np.zeros(len(models))
     for job, one in zip(jobs, found, strict=True):
-        scores[job.models, job.split, job.tasks] = one.scores
+        scores[job.models[:, None], job.split, job.numbers] = one.scores
         gaps[job.models] = np.maximum(gaps[job.models], one.gaps)
         seconds[job.models] += one.seconds / len(parts)
-    starts = _mean_starts(len(models), len(parts), jobs, found)
+    starts = _mean_starts(len(models), n_tasks, jobs, found)
     return GridScores(scores, _mean_weights(len(models), jobs, found), gaps, seconds, starts)
 
 
 def _mean_starts(
-    n_models: int, n_splits: int, jobs: list[_Job], found: list[PathResult]
-) -> list[list[Array] | None]:
-    """Return the weights of every task's problem, averaged over splits."""
-    total: list[dict[int, Array]] = [{} for _ in range(n_models)]
+    n_models: int, n_tasks: int, jobs: list[_Job], found: list[PathResult]
+) -> list[Starts]:
+    """Return the weights of every task's problem, averaged over splits.
+
+    The weights of a joint problem are those of its tasks: splits that lack some do not count.
+    """
+    known: list[dict[int, list[Array]]] = [{} for _ in range(n_models)]
     for job, one in zip(jobs, found, strict=True):
+        if job.together and len(job.tasks) < n_tasks:
+            continue
         for model, weights in zip(job.models, one.starts, strict=True):
-            for task, own in enumerate(weights or (), start=job.tasks.start):
-                total[model][task] = total[model].get(task, 0.0) + own / n_splits
-    return [[by_task[t] for t in sorted(by_task)] or None for by_task in total]
+            for task, own in zip(job.numbers, weights or (), strict=False):
+                known[model].setdefault(task, []).append(own)
+    means = [{task: np.mean(all_, axis=0) for task, all_ in one.items()} for one in known]
+    return [[one.get(t) for t in range(n_tasks)] if one else None for one in means]
 
 
 def _jobs(
-    estimator: MultiTaskKernelModel, models: list[dict[str, Any]], n_splits: int, n_tasks: int
+    estimator: MultiTaskKernelModel, models: list[dict[str, Any]], parts: list[list[SplitTask]]
 ) -> list[_Job]:
     """Return the work in pieces; models that do not couple tasks stay independent of the rest."""
     couples = np.array([bool(estimator._solves_together(params)) for params in models])
-    together, alone = [slice(0, n_tasks)], [slice(t, t + 1) for t in range(n_tasks)]
     jobs = []
-    for coupled, tasks in ((True, together), (False, alone)):
+    for coupled in (True, False):
         numbers = np.flatnonzero(couples == coupled)
         if numbers.size == 0:
             continue
         path = Path.of(estimator, [models[number] for number in numbers])
-        jobs += [_Job(numbers, split, some, path) for split in range(n_splits) for some in tasks]
+        for split, tasks in enumerate(parts):
+            pieces = [tasks] if coupled else [[one] for one in tasks if one.tested]
+            jobs += [_Job(numbers, split, piece, coupled, path) for piece in pieces]
     return jobs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import combinations
 from typing import Any
@@ -14,9 +15,11 @@ from kernelhood.losses import Hinge
 from kernelhood.pipeline.problem import Pair
 from kernelhood.tasks import TaskRows, as_objects
 
+_NEGLIGIBLE = 1e-6
+
 
 def task_classes(task: TaskRows, many: bool) -> AnyArray:
-    """Return the task's classes, or raise an error that names the task.
+    """Return the classes that a task's samples have, or raise an error that names the task.
 
     Parameters
     ----------
@@ -31,17 +34,48 @@ def task_classes(task: TaskRows, many: bool) -> AnyArray:
             f"Unknown label type: continuous. y of task {task.name!r} holds fractions, "
             "a classifier needs classes."
         )
-    if len(classes) == 1:
-        raise ValueError(
-            f"y holds only one class, {classes.tolist()[0]!r}, in task {task.name!r}: "
-            "every task needs samples of two classes."
-        )
     if len(classes) > 2 and not many:
         raise ValueError(
             "Only binary classification is supported. The type of the target is multiclass: "
             f"y holds {len(classes)} classes in task {task.name!r}."
         )
     return classes
+
+
+def completed_classes(
+    found: list[AnyArray], expected: Sequence[AnyArray | None] | None = None
+) -> list[AnyArray]:
+    """Return the classes of tasks, those with a single one completed by what others have.
+
+    A task whose samples are all of one class is taken to choose between two as the other tasks
+    with this class do, where these agree. Otherwise its class stays alone.
+
+    Parameters
+    ----------
+    found : list of ndarray
+        The classes that each task's samples have.
+    expected : sequence of (ndarray or None), optional
+        The classes that each task is known to have beyond these samples, as in a search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> both, alone, another = np.array(["a", "b"]), np.array(["b"]), np.array(["c"])
+    >>> [one.tolist() for one in completed_classes([both, alone, another])]
+    [['a', 'b'], ['a', 'b'], ['c']]
+    """
+    known = [one for one in (expected or found) if one is not None]
+    pairs = [one for one in known if len(one) == 2]
+    if all(len(one) == 1 for one in known):
+        pairs = [_distinct(as_objects([label for one in known for label in one.tolist()]))]
+    completed = []
+    for number, own in enumerate(found):
+        before = None if expected is None else expected[number]
+        candidates = [before] if before is not None and len(before) == 2 else pairs
+        fitting = [one for one in candidates if len(own) == 1 and own.tolist()[0] in one.tolist()]
+        agree = fitting and all(np.array_equal(one, fitting[0]) for one in fitting)
+        completed.append(fitting[0] if agree and len(fitting[0]) == 2 else own)
+    return completed
 
 
 def _distinct(y: AnyArray) -> AnyArray:
@@ -94,11 +128,15 @@ def class_prices(
     if isinstance(class_weight, dict):
         return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])[code]
     counted = np.bincount(code, sample_weight, len(classes))
-    return np.asarray(sample_weight.sum() / (len(classes) * counted))[code]
+    with np.errstate(divide="ignore"):  # a class that a task has no sample of
+        return np.asarray(sample_weight.sum() / (len(classes) * counted))[code]
 
 
 def one_against_one(code: Indices, cost: Array, n_classes: int) -> list[Pair]:
     """Return one SVM for each pair of classes, the second of them being positive.
+
+    A class that is alone makes one SVM, which is positive everywhere. It should tell other tasks
+    nothing, so that it costs next to nothing.
 
     Parameters
     ----------
@@ -107,8 +145,10 @@ def one_against_one(code: Indices, cost: Array, n_classes: int) -> list[Pair]:
     cost : ndarray of shape (n_samples,)
         C times the weight of each sample.
     n_classes : int
-        Number of classes.
+        How many classes there are.
     """
+    if n_classes == 1:
+        return [Pair.whole(Hinge().box(np.ones(len(code)), _NEGLIGIBLE * cost))]
     pairs = []
     for first, second in combinations(range(n_classes), 2):
         own = np.flatnonzero((code == first) | (code == second))

@@ -60,12 +60,15 @@ class JointSamples:
         For every task where its samples, in the order of its own problem, are in the joint one.
     counts : ndarray of shape (n_tasks, n_points)
         The weight of each task's samples at each point.
+    sides : list of ndarray of int
+        For every SVM and each of its cells the sign of all samples, 0 where both signs occur.
     """
 
     points: Any
     cells: list[Cells]
     places: list[Indices]
     counts: Array
+    sides: list[Indices]
 
     @classmethod
     def of(cls, problems: Sequence[TaskProblem]) -> JointSamples:
@@ -93,7 +96,11 @@ class JointSamples:
         counts = np.zeros((len(problems), points.shape[0]))
         for t, problem in enumerate(problems):
             np.add.at(counts[t], numbers[t], problem.sample_weight)
-        return cls(points, cells, places, counts)
+        sides = [
+            np.array([_side(problems[t].pairs[pair].loss) for t, pair in members[number]])
+            for number in sorted(members)
+        ]
+        return cls(points, cells, places, counts, sides)
 
     def losses(self, problems: Sequence[TaskProblem], intercept: str) -> list[BoxLoss]:
         """Return the loss of every SVM, with an intercept for each task or one in common."""
@@ -109,12 +116,36 @@ class JointSamples:
         return found
 
     def intercepts(self, found: Solution, task: int) -> Array:
-        """Return the intercepts of a task's SVMs."""
+        """Return the intercepts of a task's SVMs.
+
+        Samples of one sign only bound their intercept from one side: it is that of the other
+        tasks, on average, or as far from it as these samples need.
+        """
         tasks = np.concatenate([cells.task for cells in self.cells])
         by_cell = found.intercepts
         if len(by_cell) != len(tasks):
             by_cell = np.repeat(by_cell, [len(cells.task) for cells in self.cells])
-        return np.asarray(by_cell[tasks == task])
+        ends = np.cumsum([len(cells.task) for cells in self.cells])[:-1]
+        settled = map(_settled, np.split(by_cell, ends), self.cells, self.sides)
+        return np.asarray(np.concatenate(list(settled))[tasks == task])
+
+
+def _side(loss: BoxLoss) -> int:
+    """Return the sign of all samples, or 0 where both occur."""
+    return int(not np.any(loss.lower < 0.0)) - int(not np.any(loss.upper > 0.0))
+
+
+def _settled(intercepts: Array, cells: Cells, side: Indices) -> Array:
+    """Return the intercepts of an SVM's cells, open ones moved towards the others' mean."""
+    if np.all(side == 0) or np.all(side != 0):
+        return intercepts
+    sizes = np.diff(cells.starts)[side == 0]
+    mean = np.average(intercepts[side == 0], weights=sizes)
+    return np.where(
+        side > 0,
+        np.maximum(intercepts, mean),
+        np.where(side < 0, np.minimum(intercepts, mean), intercepts),
+    )
 
 
 def _numbered(problems: Sequence[TaskProblem], n_samples: int) -> tuple[list[Indices], Any]:

@@ -11,12 +11,12 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.kernels import KernelBank
-from kernelhood.pipeline.reading import TaskReader
+from kernelhood.pipeline.reading import TaskReader, as_target
+from kernelhood.pipeline.scores import ScoredTask
 from kernelhood.tasks import (
     ONLY_TASK,
     TaskRows,
@@ -99,47 +99,96 @@ class TaskPredictor(TaskReader):
             values += K @ np.atleast_2d(self.dual_coef_[number]).T
         return values
 
-    @staticmethod
+    #: The mean training target of each task, where targets are numbers.
+    _centres: dict[Hashable, float] | None = None
+
     @abstractmethod
-    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
+    def _task_score(self, one: ScoredTask) -> float:
         """Return the score of one task's predictions."""
 
+    @abstractmethod
+    def _total_score(self, scored: list[ScoredTask]) -> float:
+        """Return the score of all predictions."""
+
     def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy or R^2 of the predictions, averaged over the tasks that occur.
+        """Return the accuracy, averaged over tasks, or the share of squared error explained.
+
+        In regression it is 1 - error / spread: the squared errors of all rows over their squared
+        distances from the mean training target of their task. A model that knows the tasks' means
+        and nothing else has the score 0. Sums over all tasks stay meaningful where a task has only
+        a few rows here, or one, unlike an average of R^2 over tasks.
 
         Parameters
         ----------
         X, y, task, sample_weight
             As in `fit`.
         """
-        return self._mean_over_tasks(self.predict(X, task=task), X, y, task, sample_weight)
+        predicted = self.predict(X, task=task)
+        return self._total_score(self._scored(predicted, X, y, task, sample_weight))
 
-    def _mean_over_tasks(
-        self, predicted: AnyArray, X: Any, y: Any, task: Any, sample_weight: Any
-    ) -> float:
-        """Return the metric of predictions, averaged over the tasks that occur in the data."""
+    def score_by_task(
+        self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None
+    ) -> dict[Hashable, float]:
+        """Return the score of every task that occurs: accuracy, or 1 - error / spread.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np, kernelhood as kh
+        >>> X, y = np.arange(8.0)[:, None], np.tile([0, 1], 4)
+        >>> model = kh.AVMTMKLClassifier(kernels=[kh.Gaussian(0.1)], C=10.0)
+        >>> model.fit(X, y, task=["a"] * 4 + ["b"] * 4).score_by_task(X, y, task=["a", "b"] * 4)
+        {'a': 0.5, 'b': 0.5}
+        """
+        predicted = self.predict(X, task=task)
+        scored = self._scored(predicted, X, y, task, sample_weight)
+        return {one.name: self._task_score(one) for one in scored}
+
+    def _scored(
+        self,
+        predicted: AnyArray,
+        X: Any,
+        y: Any,
+        task: Any,
+        sample_weight: Any,
+        centres: dict[Hashable, float] | None = None,
+    ) -> list[ScoredTask]:
+        """Return predictions and targets by task.
+
+        Parameters
+        ----------
+        predicted : ndarray
+            What `predict` returns.
+        X, y, task, sample_weight
+            As `score` takes them.
+        centres : dict, optional
+            Mean training targets in other units than those of the fit.
+        """
         check_consistent_length(predicted, y)
+        y = self._check_targets(as_target(y))
+        if y.shape != predicted.shape:
+            what = "one dimension"
+            if predicted.ndim == 2:
+                what = f"one column for each of the {predicted.shape[1]} tasks"
+            raise ValueError(f"y must hold {what}, as in fit: got shape {y.shape}.")
         if predicted.ndim == 2:
-            y = self._check_targets(y)
-            if y.shape != predicted.shape:
-                raise ValueError(
-                    f"y must hold one column for each of the {predicted.shape[1]} tasks, as in "
-                    f"fit: got shape {y.shape}."
-                )
-            occurring = np.flatnonzero(~missing(y).all(axis=0))
-            tasks = split_by_column(y[:, occurring])
-            predictions = [
-                predicted[one.rows, column] for column, one in zip(occurring, tasks, strict=True)
-            ]
+            columns: list[int] = np.flatnonzero(~missing(y).all(axis=0)).tolist()
+            pairs = list(zip(columns, split_by_column(y[:, columns]), strict=True))
+            tasks = [one._replace(name=column) for column, one in pairs]
+            guesses = [predicted[one.rows, column] for column, one in pairs]
         else:
-            labels = self._read_points(X, task, reset=False)[1]
-            y = column_or_1d(y)
-            everything = TaskRows(ONLY_TASK, np.arange(len(y), dtype=np.intp), np.asarray(y))
-            tasks = [everything] if labels is None else split_by_label(labels, np.asarray(y))
-            predictions = [predicted[one.rows] for one in tasks]
+            labels = TaskReader._read_points(self, X, task, reset=False)[1]
+            everything = TaskRows(ONLY_TASK, np.arange(len(y), dtype=np.intp), y)
+            tasks = [everything] if labels is None else split_by_label(labels, y)
+            guesses = [predicted[one.rows] for one in tasks]
         shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
-        scores = [
-            self._metric(one.y, guess, sample_weight=shared[one.rows])
-            for one, guess in zip(tasks, predictions, strict=True)
+        means = centres or self._centres or {}
+        middle = float(np.mean(list(means.values()))) if means else np.nan
+        return [
+            ScoredTask(one.name, one.y, guess, shared[one.rows], means.get(one.name, middle))
+            for one, guess in zip(tasks, guesses, strict=True)
         ]
-        return float(np.mean(scores))

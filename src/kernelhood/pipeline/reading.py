@@ -7,7 +7,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from scipy import sparse
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from kernelhood._typing import AnyArray
 from kernelhood.tasks import (
@@ -37,7 +43,7 @@ class TaskReader(ABC):
                 "learns from targets."
             )
         points, labels = self._read_points(X, task, reset=True)
-        y = self._check_targets(y)
+        y = self._check_targets(as_target(y))
         check_consistent_length(points, y)
         self._y_is_wide = y.ndim == 2
         if y.ndim == 2:
@@ -54,14 +60,21 @@ class TaskReader(ABC):
     def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
         """Return the validated features and the task labels, from wherever they were given."""
         accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
-        if self.task_column is None:
-            points = validate_data(self, X, reset=reset, **accept)
-        else:
+        if self.task_column is not None:
             if task is not None:
                 raise ValueError("task and task_column both name the tasks: give only one of them.")
             validate_data(self, X, reset=reset, skip_check_array=True)
             X, task = take_column(X, self.task_column)
-            points = check_array(X, estimator=self, input_name="X", **accept)
+        try:
+            if self.task_column is None:
+                points = validate_data(self, X, reset=reset, **accept)
+            else:
+                points = check_array(X, estimator=self, input_name="X", **accept)
+        except (ValueError, TypeError) as error:
+            where = wrong_columns(X)
+            if not where:
+                raise
+            raise type(error)(f"{where} {error}") from error
         return points, None if task is None else check_task(task, points.shape[0])
 
     def _names_without_task(self) -> list[str] | None:
@@ -76,3 +89,56 @@ class TaskReader(ABC):
                 else self.task_column
             )
         return kept
+
+
+def as_target(y: Any) -> Any:
+    """Return y with a single column as one dimension, as scikit-learn does, with its warning.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_tasks)
+        Targets. None among those of one dimension is refused: it is neither a class nor a number.
+    """
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        y = values = column_or_1d(values, warn=True)
+    if values.ndim == 1 and values.dtype == object:
+        rows = [row for row, value in enumerate(values.tolist()) if value is None]
+        if rows:
+            name = getattr(y, "name", None)
+            raise ValueError(
+                f"y{'' if name is None else f' ({name!r})'} holds None in {len(rows)} rows, the "
+                f"first of them row {rows[0]}: give every row a target, or leave these rows out."
+            )
+    return y
+
+
+def wrong_columns(X: Any) -> str:
+    """Return a sentence that names the columns of a table that are not finite numbers.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        What was refused. The sentence is empty where no column is to blame.
+    """
+    if not hasattr(X, "columns") and (sparse.issparse(X) or np.ndim(X) != 2):
+        return ""
+    values = np.asarray(X)
+    names = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1]))
+    faults = [(name, _fault(values[:, place])) for place, name in enumerate(names)]
+    listed = [f"{name!r} holds {fault}" for name, fault in faults if fault]
+    more = f", and {len(listed) - 5} more columns" if len(listed) > 5 else ""
+    return f"In X, column {', column '.join(listed[:5])}{more}." if listed else ""
+
+
+def _fault(column: AnyArray) -> str:
+    """Return what keeps a column from being finite numbers."""
+    if column.dtype.kind == "c":
+        return "complex numbers"
+    try:
+        numbers = column.astype(np.float64)
+    except (TypeError, ValueError):
+        return "text: encode it, or name it as task_column if it tells the task"
+    if np.isnan(numbers).any():
+        return "missing values"
+    return "" if np.isfinite(numbers).all() else "infinite values"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
@@ -21,11 +21,13 @@ from kernelhood.pipeline.classes import (
     class_codes,
     class_prices,
     class_scores,
+    completed_classes,
     one_against_one,
     stacked_classes,
     task_classes,
 )
-from kernelhood.pipeline.problem import Pair
+from kernelhood.pipeline.problem import Pair, TaskProblem
+from kernelhood.pipeline.scores import ScoredTask, error_and_spread, explained, task_means
 from kernelhood.tasks import TaskRows
 
 
@@ -51,6 +53,8 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
 
     #: Whether a task may have more than two classes.
     _many_classes = False
+    #: The classes of every task where a search knows more than its training rows.
+    _expected_classes: list[AnyArray | None] | None = None
 
     def __init__(
         self,
@@ -83,7 +87,9 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         return labels
 
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
-        self._task_classes = [task_classes(task, self._many_classes) for task in tasks]
+        found = [task_classes(task, self._many_classes) for task in tasks]
+        self._alone = [len(classes) == 1 for classes in found]
+        self._task_classes = completed_classes(found, self._expected_classes)
         check_class_weight(self.class_weight, self._task_classes)
         first = self._task_classes[0]
         same = all(np.array_equal(first, other) for other in self._task_classes)
@@ -105,6 +111,25 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         prices = class_prices(self.class_weight, classes, code, weight)
         return one_against_one(code, self.C * weight * prices, len(classes))
 
+    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
+        problems = super()._pose(points, tasks, sample_weight)
+        names = [repr(one.name) for one, alone in zip(tasks, self._alone, strict=True) if alone]
+        if self._width == 1:
+            raise ValueError(
+                f"y holds only one class, {self._task_classes[0].tolist()[0]!r}: there is nothing "
+                "to learn without samples of two classes."
+            )
+        if names:
+            joined = self._joins_samples(vars(self))
+            how = "by what they share with the others" if joined else "to be of it everywhere"
+            warnings.warn(
+                f"y holds only one class in {len(names)} of {len(tasks)} tasks, whose points are "
+                f"predicted {how}: {', '.join(names)}.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return problems
+
     def _loss_key(self) -> Hashable:
         weights = self.class_weight
         return self.C, tuple(weights.items()) if isinstance(weights, dict) else weights
@@ -116,7 +141,7 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
 
     def _decide(self, values: Array, number: int) -> Array:
         """Return the values of a task's pairs of classes as decision values."""
-        if self._width == 2:
+        if self._width <= 2:
             return values[:, 0]
         return class_scores(values, len(self._task_classes[number]), self._width)
 
@@ -158,15 +183,17 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         check_is_fitted(self)
         values, which = self._values(X, task)
         classes = stacked_classes(self._task_classes)
-        code = (values > 0.0).astype(np.intp) if self._width == 2 else values.argmax(axis=-1)
+        code = (values > 0.0).astype(np.intp) if self._width <= 2 else values.argmax(axis=-1)
         numbers = np.arange(len(classes)) if which is None else which
         return np.asarray(classes[numbers, code])
 
     score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
 
-    @staticmethod
-    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
-        return float(np.average(y == predicted, weights=sample_weight))
+    def _task_score(self, one: ScoredTask) -> float:
+        return float(np.average(one.y == one.predicted, weights=one.weight))
+
+    def _total_score(self, scored: list[ScoredTask]) -> float:
+        return float(np.mean([self._task_score(one) for one in scored]))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -260,6 +287,14 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
 
     score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
 
-    @staticmethod
-    def _metric(y: AnyArray, predicted: AnyArray, *, sample_weight: Array) -> float:
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
+    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
+        problems = super()._pose(points, tasks, sample_weight)
+        self._centres = task_means(tasks, sample_weight)
+        return problems
+
+    def _task_score(self, one: ScoredTask) -> float:
+        return explained(*error_and_spread(one))
+
+    def _total_score(self, scored: list[ScoredTask]) -> float:
+        error, spread = np.sum([error_and_spread(one) for one in scored], axis=0)
+        return explained(float(error), float(spread))

@@ -120,15 +120,19 @@ def _direction(
     pull = rz / point.x - rw / point.s - residual
     total = _add_up(sides.sample, sides.sign * pull / bends, n)
     weight = _add_up(sides.sample, 1.0 / bends, n)
-    one = np.empty((1, n))
-    one[0] = total / weight
+    one = (total / weight).reshape((1, n))
     _solve_rows(L, one)
     sums = np.empty((n_groups, n_groups))
     for g in range(n_groups):
-        sums[:, g] = _add_up(sides.group, Z[g], n_groups)
+        column = _add_up(sides.group, Z[g], n_groups)
+        for h in range(n_groups):
+            sums[h, g] = column[h]
     excess = _add_up(sides.group, _add_up(sides.sample, sides.sign * point.x, n), n_groups)
     right = _add_up(sides.group, one[0], n_groups) + excess
-    intercepts = np.asarray(np.linalg.solve(sums, right), np.float64)
+    # The sums are those of a positive definite matrix, and this factorisation is compiled already.
+    level = right.reshape((1, n_groups))
+    _solve_rows(np.asarray(np.linalg.cholesky(sums), np.float64), level)
+    intercepts = level[0]
     force = total - one[0]
     for g in range(n_groups):
         force += intercepts[g] * Z[g]
@@ -198,7 +202,6 @@ def _follow(
     return best_point, best
 
 
-@compiled
 def _rounded(sides: _Sides, point: _Point, small: float, n_samples: int) -> Array:
     """Return the dual vector with entries closer than `small` to a bound put there.
 
