@@ -45,6 +45,7 @@ from kernelhood.model_selection import (
     TaskStratifiedKFold,
     paper_grid,
 )
+from kernelhood.persistence import load, save
 from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
 
 __version__ = version("kernelhood")
@@ -87,5 +88,7 @@ __all__ = [
     "bounds",
     "datasets",
     "default_bank",
+    "load",
     "paper_grid",
+    "save",
 ]

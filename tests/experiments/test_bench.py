@@ -69,9 +69,11 @@ def test_results_are_read_and_shown_again(bench, undrawn, tmp_path):
 
 
 def test_a_failed_run_is_told_and_no_good(tmp_path):
+    (tmp_path / "landmine").mkdir()
+    (tmp_path / "landmine" / "LandmineData.mat").write_bytes(b"no data")
     report = report_bench(["landmine"], tmp_path / "out", quiet=True, data_home=tmp_path, **SMALL)
     assert not report.good
-    assert "Failed: landmine, mt-onmkl, mt-onmkl-printed, run 0: FileNotFoundError" in report.text
+    assert "Failed: landmine, mt-onmkl, mt-onmkl-printed, run 0: DataFileError" in report.text
     with sqlite3.connect(tmp_path / "out" / "runs.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM runs WHERE failed").fetchone() == (2,)
     connection.close()

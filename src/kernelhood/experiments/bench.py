@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from kernelhood._extras import import_extra
 from kernelhood.datasets._report import Report
+from kernelhood.experiments.data import check_files
 from kernelhood.experiments.job import Job, Row
 from kernelhood.experiments.methods import label
 from kernelhood.experiments.protocol import METRICS
@@ -26,7 +27,7 @@ _LAST = 5
 
 
 def report_bench(
-    datasets: Sequence[str],
+    datasets: Sequence[str] | Mapping[str, Any],
     out: str | PathLike[str],
     *,
     jobs: int | None = None,
@@ -39,8 +40,8 @@ def report_bench(
 
     Parameters
     ----------
-    datasets : sequence of str
-        Names.
+    datasets : sequence of str, or mapping of str to Bunch
+        Names, or a user's data sets.
     out : path-like
         Folder of the store and the report.
     jobs : int, optional
@@ -54,9 +55,11 @@ def report_bench(
     **settings : object
         Further arguments of `run`.
     """
+    planned = plan(datasets, **settings)
+    if not isinstance(datasets, Mapping):
+        check_files(datasets, settings.get("data_home"))
     for module in ("pandas", "matplotlib", "rich"):
         import_extra(module, "bench")
-    planned = plan(datasets, **settings)
     store = Path(out) / STORE
     with Store(store) as rows, make_display(planned, quiet=quiet) as display:
         for row, old in fill(rows, planned, n_jobs=jobs, scheduler=scheduler):

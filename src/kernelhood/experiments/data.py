@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from kernelhood import datasets
 from kernelhood._typing import AnyArray
+from kernelhood.datasets._files import REGISTRY, get_data_home
 from kernelhood.experiments.protocol import CLASSIFICATION, REGRESSION
 
 
@@ -86,6 +87,28 @@ def check_datasets(asked: Any) -> dict[str, Samples | None]:
                 f"datasets={name!r} is unknown; give names among {', '.join(LOADERS)}."
             )
     return found
+
+
+def check_files(names: Iterable[str], data_home: str | PathLike[str] | None) -> None:
+    """Raise where the files of a data set are not there, before any work is done.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of data sets.
+    data_home : path-like or None
+        Folder of the data.
+    """
+    for name in names:
+        if name not in REGISTRY:
+            continue
+        folder = get_data_home(data_home) / REGISTRY[name].folder
+        for file in REGISTRY[name].files:
+            if not any((folder / one).is_file() for one in file.names):
+                raise FileNotFoundError(
+                    f"{name} needs {folder / file.name}, which is not there: "
+                    f"`kernelhood data fetch {name}` gets it, --data-home names another folder."
+                )
 
 
 def kind_of(name: str, samples: Samples | None) -> str:

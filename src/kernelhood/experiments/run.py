@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike, fspath
 from pathlib import Path
@@ -154,11 +155,26 @@ def as_frame(rows: list[Row]) -> Any:
 
 def read_results(path: str | PathLike[str]) -> Any:
     """Return the rows of a results.csv."""
+    place = Path(path)
+    if not place.is_file():
+        raise FileNotFoundError(f"{path} is not there: results are a file such as results.csv.")
+    try:
+        head = next(csv.reader([_first_line(place)]), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is not a table of results: it is no text.") from error
+    lacking = [name for name in ("dataset", "method", "score") if name not in head]
+    if lacking:
+        raise ValueError(f"{path} is not a table of results: it has no column {lacking[0]!r}.")
     pd = import_extra("pandas", "bench")
     try:
-        return pd.read_csv(Path(path), converters=dict.fromkeys(_NUMBERS, _as_float))
+        return pd.read_csv(place, converters=dict.fromkeys(_NUMBERS, _as_float))
     except ValueError as error:
         raise ValueError(f"{path} is not a table of results: {error}") from error
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.readline(2**16).decode("utf-8").rstrip("\r\n")
 
 
 def _as_float(text: str) -> float:

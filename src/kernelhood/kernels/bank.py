@@ -56,6 +56,14 @@ class KernelBank(Sequence[Kernel]):
     def __sklearn_clone__(self) -> Self:
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        # How kernels are evaluated together follows from them, and is made anew.
+        return {"kernels": self.kernels}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.kernels = tuple(state["kernels"])
+        self._plan = plan_of(self.kernels)
+
     @property
     def names(self) -> list[str]:
         """A short name for every kernel."""

@@ -254,7 +254,7 @@ class RelatedModel(MultiTaskKernelModel):
     def _store_all_support(self, problems: list[TaskProblem]) -> None:
         """Keep the samples of all tasks that support a function, for all to use."""
         self._components = pair_numbers(problems)
-        self._all_support = _stack_rows(self.support_vectors_)
+        self._all_support = stack_rows(self.support_vectors_)
         self._support_task = np.repeat(np.arange(len(problems)), [len(s) for s in self.support_])
         n_components = 1 + max(max(own) for own in self._components)
         coefficients = [np.zeros((n_components, len(support))) for support in self.support_]
@@ -269,7 +269,8 @@ def _is_constant(kernel: Any) -> bool:
     return isinstance(kernel, Constant)
 
 
-def _stack_rows(parts: list[Any]) -> Any:
+def stack_rows(parts: list[Any]) -> Any:
+    """Return the rows of several arrays or CSR matrices as one."""
     if sparse.issparse(parts[0]):
         return sparse.vstack(parts, format="csr")
     return np.vstack(parts)

@@ -52,6 +52,15 @@ class TaskGroups(Effects):
         counts = [len(frozenset().union(*one.values())) for one in self.groupings]
         return f"TaskGroups({', '.join(f'{count} groups' for count in counts)})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Lists, as not every form of a file knows frozen sets.
+        listed = [{task: list(own) for task, own in one.items()} for one in self.groupings]
+        return {**vars(self), "groupings": listed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.groupings = tuple(_read_grouping(one) for one in state["groupings"])
+
     @property
     def content(self) -> Hashable:
         """The groupings."""

@@ -31,7 +31,7 @@ def test_fetch_hands_its_arguments_on(monkeypatch, tmp_path):
         calls.append((args, kwargs))
         return Answer
 
-    monkeypatch.setattr("kernelhood.cli.report_fetch", report_fetch)
+    monkeypatch.setattr("kernelhood.cli.data.report_fetch", report_fetch)
     assert main(["data", "fetch", "spam", "--data-home", str(tmp_path), "-q"]) == 0
     assert main(["data", "fetch", "load"]) == 0
     assert calls == [
@@ -44,7 +44,7 @@ def test_error_is_one_line_and_exit_code_1(monkeypatch, capsys):
     def report_check(*args):
         raise PermissionError("no entry")
 
-    monkeypatch.setattr("kernelhood.cli.report_check", report_check)
+    monkeypatch.setattr("kernelhood.cli.data.report_check", report_check)
     assert main(["data", "check", "spam"]) == 1
     assert capsys.readouterr().err == "kernelhood: no entry\n"
 
@@ -53,7 +53,7 @@ def test_interrupt_is_one_line_and_exit_code_130(monkeypatch, capsys):
     def report_bench(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernelhood.cli.report_bench", report_bench)
+    monkeypatch.setattr("kernelhood.cli.bench.report_bench", report_bench)
     assert main(["bench"]) == 130
     assert capsys.readouterr().err == "kernelhood: interrupted\n"
 
@@ -80,7 +80,7 @@ def test_bench_hands_its_arguments_on(monkeypatch):
         calls.append((args, kwargs))
         return Report("done", good=True)
 
-    monkeypatch.setattr("kernelhood.cli.report_bench", report_bench)
+    monkeypatch.setattr("kernelhood.cli.bench.report_bench", report_bench)
     assert main(["bench"]) == 0
     words = "bench letter load --runs 20 --grid paper --metric auc nmse --train-fraction 0.3 -q"
     more = "--methods mt-onmkl --seed 7 --data-home data --out here --jobs 2 --scheduler tcp://h:1"
@@ -123,7 +123,7 @@ def test_bench_draws_results_again(monkeypatch, tmp_path, capsys):
         calls.append((args, kwargs))
         return Report("drawn", good=False)
 
-    monkeypatch.setattr("kernelhood.cli.report_results", report_results)
+    monkeypatch.setattr("kernelhood.cli.bench.report_results", report_results)
     assert main(["bench", "--results", "results.csv"]) == 1
     assert calls == [(("results.csv", None), {"command": "kernelhood bench --results results.csv"})]
     assert capsys.readouterr().out == "drawn\n"

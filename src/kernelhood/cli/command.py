@@ -1,0 +1,48 @@
+"""What commands have in common: their outcome, where they write, what they show meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kernelhood._extras import import_extra
+from kernelhood.datasets._report import Report
+
+Command: TypeAlias = Callable[[argparse.Namespace], Report]
+
+
+def check_place(path: str) -> None:
+    """Raise where a file cannot be written, before any work is done for it.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise ValueError(f"--out {path} is a folder; name a file.")
+    if not place.parent.is_dir():
+        raise ValueError(f"--out {path}: there is no folder {place.parent}.")
+
+
+def shows_progress(quiet: bool) -> bool:
+    """Return whether someone looks at the terminal and wants to see a bar."""
+    return not quiet and sys.stderr.isatty()
+
+
+def progress_bar(total: int | None, quiet: bool) -> Any:
+    """Return a bar of bytes read, or one that draws nothing.
+
+    Parameters
+    ----------
+    total : int or None
+        Bytes in all, where this is known.
+    quiet : bool
+        Whether to show nothing.
+    """
+    tqdm = import_extra("tqdm", "table").tqdm
+    return tqdm(total=total, unit=" rows", disable=not shows_progress(quiet), file=sys.stderr)

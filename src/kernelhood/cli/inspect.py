@@ -1,0 +1,35 @@
+"""``kernelhood inspect``: what a model file has learned, and how far to trust it."""
+
+from __future__ import annotations
+
+import argparse
+
+from kernelhood._files import whole_file
+from kernelhood.cli.command import check_place
+from kernelhood.datasets._report import Report
+from kernelhood.persistence import load, read_header
+from kernelhood.reporting import inspect_model, to_html, to_text
+
+HELP = "explain what a model has learned, as text and as an HTML page"
+EXAMPLE = "Example: kernelhood inspect model.skops --out inspection.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``inspect``."""
+    parser.add_argument(
+        "model", metavar="MODEL", help="file that fit or kernelhood.save has written"
+    )
+    parser.add_argument("--out", metavar="FILE", help="HTML page to write as well")
+    parser.set_defaults(command=_inspect)
+
+
+def _inspect(args: argparse.Namespace) -> Report:
+    if args.out is not None:
+        check_place(args.out)
+    found = inspect_model(load(args.model), read_header(args.model))
+    text = to_text(found)
+    if args.out is None:
+        return Report(text, good=True)
+    with whole_file(args.out) as file:
+        file.write(to_html(found).encode("utf-8"))
+    return Report(f"{text}\n\nwrote {args.out}", good=True)

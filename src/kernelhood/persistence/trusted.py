@@ -1,0 +1,47 @@
+"""The types that a model file may hold beside those of scikit-learn, numpy and scipy."""
+
+from __future__ import annotations
+
+from kernelhood import estimators, kernels, relations
+from kernelhood.bounds import BoundTerms
+from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.related.adapted import Adapted
+from kernelhood.tables import columns
+from kernelhood.tables.encoder import TableEncoder
+from kernelhood.tables.model import TableModel
+
+_TABLES = (
+    columns.NumberColumn,
+    columns.DateColumn,
+    columns.CategoryColumn,
+    columns.LeftOut,
+    TableEncoder,
+    TableModel,
+)
+_PARTS = (BoundTerms, Adapted, kernels.KernelBank)
+#: A kernel that is any function is no data.
+_CODE = (kernels.Custom,)
+
+
+def trusted_types() -> list[str]:
+    """Return the full names of the types of this library that a model may consist of.
+
+    Classes are listed one by one: that a name begins with "kernelhood" is not enough, as functions
+    of this library fetch and write files.
+
+    Examples
+    --------
+    >>> "kernelhood.estimators.mtonmkl.MTONMKLClassifier" in trusted_types()
+    True
+    >>> [name for name in trusted_types() if "Custom" in name or "fetch" in name]
+    []
+    """
+    found = [*_TABLES, *_PARTS]
+    for room, base in (
+        (estimators, MultiTaskKernelModel),
+        (kernels, kernels.Kernel),
+        (relations, relations.TaskRelation),
+    ):
+        classes = [one for one in vars(room).values() if isinstance(one, type)]
+        found += [one for one in classes if issubclass(one, base) and one not in _CODE]
+    return sorted({f"{one.__module__}.{one.__qualname__}" for one in found})

@@ -1,0 +1,157 @@
+"""What there is to say of a fitted model, before it is put into any form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelhood._typing import Array
+from kernelhood.kernels.bank import kernel_name
+from kernelhood.persistence import ModelHeader
+from kernelhood.tables.model import TableModel
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """All that is known of a model.
+
+    Attributes
+    ----------
+    title : str
+        Heading.
+    facts : dict of str to str
+        What it is, and where it comes from.
+    notes : list of str
+        What is worth a look.
+    record : dict
+        Of a table's fit; empty for other models.
+    tasks : list of str
+        Names.
+    kernels : list of str
+        Names of the kernels that some task uses.
+    weights : ndarray of shape (n_tasks, n_kernels)
+        Share of each kernel in the weights of each task.
+    columns : list of str
+        Columns of the table; empty where it is not known which are used.
+    usage : ndarray of shape (n_tasks, n_columns)
+        Share of each column in what moves a task's predictions.
+    similarity : ndarray of shape (n_tasks, n_tasks)
+        How alike tasks are.
+    likeness : str
+        What the similarity is.
+    """
+
+    title: str
+    facts: dict[str, str]
+    notes: list[str]
+    record: dict[str, Any]
+    tasks: list[str]
+    kernels: list[str]
+    weights: Array
+    columns: list[str]
+    usage: Array
+    similarity: Array
+    likeness: str
+
+
+def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
+    """Gather what there is to say of a fitted model.
+
+    Parameters
+    ----------
+    model : TableModel, Pipeline or estimator
+        Fitted.
+    header : ModelHeader, optional
+        Of the file that it comes from.
+    """
+    table = model if isinstance(model, TableModel) else None
+    record = {} if table is None else table.record
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    estimator = last if table is None else table.estimator
+    tasks = [str(name) for name in estimator.tasks_]
+    names, weights = _kernels(estimator, table)
+    usage = record.get("usage", {"columns": [], "tasks": {}})
+    shares = np.array([usage["tasks"].get(name, []) for name in tasks], dtype=np.float64)
+    similarity, likeness = _similarity(estimator, weights)
+    target = "a fitted model" if table is None else f"{table.target} by {table.task}"
+    return Inspection(
+        f"Inspection of {target}",
+        {**_table_facts(table), **_facts(estimator), **_file_facts(header)},
+        list(record.get("notes", [])),
+        record,
+        tasks,
+        names,
+        weights,
+        usage["columns"] if shares.size else [],
+        shares,
+        similarity,
+        likeness,
+    )
+
+
+def _kernels(estimator: Any, table: TableModel | None) -> tuple[list[str], Array]:
+    """Return the kernels in use, named by columns of the table, and their shares by task."""
+    weights = np.asarray(estimator.weights_, dtype=np.float64)
+    totals = weights.sum(axis=1, keepdims=True)
+    shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0.0)
+    names = list(estimator._kernel_names())
+    if table is not None and len(estimator._bank) == len(names):
+        names = [_named(kernel, table.encoder.sources_) for kernel in estimator._bank]
+    used = np.flatnonzero(shares.any(axis=0)).tolist()
+    return [names[k] for k in used], shares[:, used]
+
+
+def _named(kernel: Any, sources: list[str]) -> str:
+    if kernel.columns is None:
+        return kernel_name(kernel)
+    own = list(dict.fromkeys(sources[int(column)] for column in kernel.columns))
+    return f"{kernel_name(kernel.with_columns(None))} on {', '.join(own)}"
+
+
+def _similarity(estimator: Any, weights: Array) -> tuple[Array, str]:
+    relation = getattr(estimator, "relation_", None)
+    if relation is not None and relation.couples:
+        return np.asarray(estimator.task_similarity()), (
+            "how alike the functions of two tasks are, as the model learned it"
+        )
+    norms = np.linalg.norm(weights, axis=1)
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
+    unit = weights * scale[:, None]
+    alike = unit @ unit.T
+    np.fill_diagonal(alike, 1.0)
+    return alike, (
+        "how alike the kernel weights of two tasks are: every task has learned by itself"
+    )
+
+
+def _facts(estimator: Any) -> dict[str, str]:
+    supports = sum(len(one) for one in estimator.support_)
+    return {
+        "method": type(estimator).__name__,
+        "relation of tasks": str(getattr(estimator, "relation_", "none")),
+        "support vectors": f"{supports:,} over {len(estimator.tasks_)} tasks",
+        "duality gap": f"{estimator.dual_gap_:.1e} (asked for: {estimator.tol:g})",
+    }
+
+
+def _table_facts(table: TableModel | None) -> dict[str, str]:
+    if table is None:
+        return {}
+    record = table.record
+    return {
+        "target": f"{table.target} ({table.kind})",
+        "rows": f"{record['rows']:,} in {len(record['tasks'])} tasks",
+    }
+
+
+def _file_facts(header: ModelHeader | None) -> dict[str, str]:
+    if header is None:
+        return {}
+    found = {"written by": ", ".join(f"{name} {v}" for name, v in header.versions.items())}
+    if header.command:
+        found["command"] = header.command
+    if header.fingerprint:
+        found["data's fingerprint"] = header.fingerprint
+    return found

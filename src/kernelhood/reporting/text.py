@@ -1,0 +1,90 @@
+"""An inspection for a terminal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelhood._typing import Array
+from kernelhood.reporting.cells import choice_lines, score_cells, share_cells
+from kernelhood.reporting.contents import Inspection
+
+_MOST_NAMES = 12
+
+
+def to_text(found: Inspection) -> str:
+    """Return an inspection as plain text.
+
+    Parameters
+    ----------
+    found : Inspection
+        What is known of a model.
+    """
+    width = max(map(len, found.facts))
+    lines = [found.title, "", *(f"{name:<{width}}  {text}" for name, text in found.facts.items())]
+    lines += ["", "Worth a look", *(f"- {note}" for note in found.notes or ["nothing was found."])]
+    lines += _scores(found)
+    if found.record.get("choice"):
+        lines += ["", "Choice", *choice_lines(found)]
+    if found.columns:
+        lines += ["", "Use of columns, % of what moves a task's predictions"]
+        lines += _shares(found.tasks, found.columns, found.usage)
+    lines += ["", "Kernels, % of a task's weights"]
+    lines += _shares(found.tasks, found.kernels, found.weights)
+    lines += ["", f"Nearest tasks: {found.likeness}", *_nearest(found)]
+    if found.record:
+        lines += ["", "Columns", *grid([[n, t] for n, t in found.record["columns"].items()])]
+    return "\n".join(lines)
+
+
+def grid(rows: list[list[str]]) -> list[str]:
+    """Return rows of cells as lines, names to the left and numbers to the right.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        All of one length.
+    """
+    if not rows:
+        return []
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    if len(widths) == 2:
+        return [f"{row[0]:<{widths[0]}}  {row[1]}" for row in rows]
+    return [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+
+
+def _scores(found: Inspection) -> list[str]:
+    head, rows = score_cells(found)
+    if not rows:
+        return []
+    title = f"Scores: {found.record['metric']} on {found.record['judged']}"
+    return ["", title, *grid([head, *rows])]
+
+
+def _shares(tasks: list[str], names: list[str], shares: Array) -> list[str]:
+    """Return the table of shares; of many names only the largest."""
+    if not names:
+        return ["none"]
+    order = np.argsort(-shares.mean(axis=0), kind="stable")[:_MOST_NAMES]
+    kept = [names[k] for k in np.sort(order)]
+    left = len(names) - len(kept)
+    rows = grid([["task", *kept], *share_cells(tasks, kept, shares[:, np.sort(order)])])
+    return [*rows, *([f"and {left} more with smaller shares"] if left else [])]
+
+
+def _nearest(found: Inspection) -> list[str]:
+    if len(found.tasks) < 2:
+        return ["there is only one task"]
+    alike = found.similarity - 2.0 * np.eye(len(found.tasks))
+    best = alike.argmax(axis=1)
+    return grid(
+        [
+            [name, f"{found.tasks[other]} ({found.similarity[place, other]:.2f})"]
+            for place, (name, other) in enumerate(zip(found.tasks, best.tolist(), strict=True))
+        ]
+    )

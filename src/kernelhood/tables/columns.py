@@ -1,0 +1,299 @@
+"""How each kind of column becomes numbers: learned from the training rows, visible, kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelhood._typing import AnyArray, Array
+from kernelhood.tables.values import days, is_text, labels, numbers
+
+#: Most frequent categories that get a feature of their own.
+MOST_LEVELS = 30
+
+_YEAR, _WEEK = 365.2425, 7.0
+_CYCLES = {"year": _YEAR, "week": _WEEK, "day": 1.0}
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A number: its median takes the place of missing values, then it is standardised.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    median, mean, spread : float
+        Of the training rows; the mean and the standard deviation with the median filled in.
+    indicator : bool
+        Whether a feature says which values are missing: where the training rows lacked some.
+    """
+
+    name: str
+    median: float
+    mean: float
+    spread: float
+    indicator: bool
+
+    @classmethod
+    def learned(cls, name: str, values: Array) -> NumberColumn:
+        """Return the treatment of a column with these training values."""
+        absent = np.isnan(values)
+        median = float(np.median(values[~absent])) if not absent.all() else 0.0
+        mean, spread = _scale(np.where(absent, median, values))
+        return cls(name, median, mean, spread, bool(absent.any()))
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [self.name, *([f"{self.name} missing"] if self.indicator else [])]
+
+    def encode(self, column: Any) -> Array:
+        """Return the features of shape (n_rows, n_features)."""
+        values, wrong = numbers(column)
+        _refuse(self.name, column, wrong, "a number")
+        absent = np.isnan(values)
+        scaled = (np.where(absent, self.median, values) - self.mean) / self.spread
+        return np.column_stack([scaled, *([absent.astype(np.float64)] if self.indicator else [])])
+
+    def describe(self) -> str:
+        """Return the treatment in words."""
+        text = f"number, mean {self.mean:.4g}, standard deviation {self.spread:.4g}"
+        return f"{text}; missing: {self.median:.4g} and a mark" if self.indicator else text
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A date: how late it is, and its place in the year, the week and the day where these vary.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    median, mean, spread : float
+        Of the days since 1970 in the training rows.
+    cycles : tuple of str
+        Those of "year", "week" and "day" that have a sine and a cosine.
+    indicator : bool
+        Whether a feature says which dates are missing.
+    """
+
+    name: str
+    median: float
+    mean: float
+    spread: float
+    cycles: tuple[str, ...]
+    indicator: bool
+
+    @classmethod
+    def learned(cls, name: str, values: Array) -> DateColumn:
+        """Return the treatment of a column with these training dates, in days since 1970."""
+        absent = np.isnan(values)
+        known = values[~absent]
+        length = float(np.ptp(known))
+        cycles = [
+            cycle
+            for cycle, wanted in (
+                ("year", length >= _YEAR / 4.0),
+                ("week", length >= _WEEK),
+                ("day", bool(np.ptp(known % 1.0) > 0.0)),
+            )
+            if wanted
+        ]
+        median = float(np.median(known))
+        mean, spread = _scale(np.where(absent, median, values))
+        return cls(name, median, mean, spread, tuple(cycles), bool(absent.any()))
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        waves = [f"{self.name} {cycle} {wave}" for cycle in self.cycles for wave in ("sin", "cos")]
+        missing = [f"{self.name} missing"] if self.indicator else []
+        return [f"{self.name} time", *waves, *missing]
+
+    def encode(self, column: Any) -> Array:
+        """Return the features of shape (n_rows, n_features)."""
+        values, wrong = days(column)
+        _refuse(self.name, column, wrong, "a date such as 2024-05-17 or 2024-05-17 08:30")
+        absent = np.isnan(values)
+        filled = np.where(absent, self.median, values)
+        parts = [(filled - self.mean) / self.spread]
+        for cycle in self.cycles:
+            angle = 2.0 * np.pi * filled / _CYCLES[cycle]
+            parts += [np.where(absent, 0.0, np.sin(angle)), np.where(absent, 0.0, np.cos(angle))]
+        if self.indicator:
+            parts.append(absent.astype(np.float64))
+        return np.column_stack(parts)
+
+    def describe(self) -> str:
+        """Return the treatment in words."""
+        waves = f" and its place in the {', the '.join(self.cycles)}" if self.cycles else ""
+        missing = "; missing: the median date and a mark" if self.indicator else ""
+        return f"date, how late it is{waves}{missing}"
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A category: a feature for each frequent level, none of them for a level not known.
+
+    Two rows of different levels are at the distance 1.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    levels : tuple of str
+        The frequent ones, most frequent first.
+    indicator : bool
+        Whether a feature says which values are missing.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    indicator: bool
+
+    @classmethod
+    def learned(cls, name: str, values: AnyArray) -> CategoryColumn:
+        """Return the treatment of a column with these training labels."""
+        known = [value for value in values.tolist() if value is not None]
+        counted = sorted(Counter(known).items(), key=lambda pair: (-pair[1], pair[0]))
+        levels = [level for level, count in counted if count > 1][:MOST_LEVELS]
+        return cls(name, tuple(levels), len(known) < len(values))
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        missing = [f"{self.name} missing"] if self.indicator else []
+        return [*(f"{self.name}={level}" for level in self.levels), *missing]
+
+    def encode(self, column: Any) -> Array:
+        """Return the features of shape (n_rows, n_features)."""
+        places = {level: place for place, level in enumerate(self.levels)}
+        if self.indicator:
+            places[None] = len(self.levels)  # type: ignore[index]
+        found = np.zeros((len(column), len(places)))
+        for row, value in enumerate(labels(column).tolist()):
+            if value in places:
+                found[row, places[value]] = np.sqrt(0.5)
+        return found
+
+    def describe(self) -> str:
+        """Return the treatment in words."""
+        shown = ", ".join(self.levels[:4]) + (", ..." if len(self.levels) > 4 else "")
+        missing = "; missing: a level of its own" if self.indicator else ""
+        return f"category of {len(self.levels)} levels: {shown}{missing}"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that tells nothing, and why.
+
+    Attributes
+    ----------
+    name, reason : str
+        The column, and what is the matter with it.
+    """
+
+    name: str
+    reason: str
+
+    @property
+    def features(self) -> list[str]:
+        """None."""
+        return []
+
+    def encode(self, column: Any) -> Array:
+        """Return nothing for every row."""
+        return np.zeros((len(column), 0))
+
+    def describe(self) -> str:
+        """Return the treatment in words."""
+        return f"left out: {self.reason}"
+
+
+Column = NumberColumn | DateColumn | CategoryColumn | LeftOut
+
+
+def learn_column(name: str, column: Any, asked: str | None = None) -> Column:
+    """Return how a column is treated, from what its training rows hold.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    column : Series
+        Its training rows.
+    asked : {"number", "date", "category"}, optional
+        What the user says it is.
+    """
+    values, wrong = numbers(column)
+    if asked == "number":
+        _refuse(name, column, wrong, "a number")
+    # Booleans are text here: true and false are levels.
+    if asked == "number" or (asked is None and not wrong.any() and not _is_bool(column)):
+        return _number_or_nothing(name, values)
+    if asked == "date" or (asked is None and is_maybe_date(column)):
+        dates, wrong = days(column)
+        if asked == "date":
+            _refuse(name, column, wrong, "a date such as 2024-05-17 or 2024-05-17 08:30")
+        if not wrong.any() and not np.isnan(dates).all():
+            return _date_or_nothing(name, dates)
+    return _category_or_nothing(name, labels(column))
+
+
+def is_maybe_date(column: Any) -> bool:
+    """Return whether the first entry that is not missing looks like a date."""
+    if not is_text(column):
+        return True
+    first = next((value for value in labels(column.head(1000)).tolist() if value), None)
+    return first is not None and len(first) >= 10 and first[4] == first[7] == "-"
+
+
+def _is_bool(column: Any) -> bool:
+    return str(column.dtype) in ("bool", "boolean")
+
+
+def _number_or_nothing(name: str, values: Array) -> Column:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return LeftOut(name, "it holds no value")
+    if len(known) == len(values) and np.ptp(known) == 0.0:
+        return LeftOut(name, f"it is {known[0]:g} in every row")
+    return NumberColumn.learned(name, values)
+
+
+def _date_or_nothing(name: str, values: Array) -> Column:
+    if not np.isnan(values).any() and np.ptp(values) == 0.0:
+        return LeftOut(name, "it is the same date in every row")
+    return DateColumn.learned(name, values)
+
+
+def _category_or_nothing(name: str, values: AnyArray) -> Column:
+    known = {value for value in values.tolist() if value is not None}
+    if not known:
+        return LeftOut(name, "it holds no value")
+    if len(known) == 1 and None not in values.tolist():
+        return LeftOut(name, f"it is {next(iter(known))!r} in every row")
+    found = CategoryColumn.learned(name, values)
+    if not found.levels:
+        return LeftOut(name, "every value occurs once, as in a number of the row or free text")
+    return found
+
+
+def _scale(values: Array) -> tuple[float, float]:
+    """Return mean and standard deviation, 1 for the latter where it is lost in rounding."""
+    # Divided first, so that squares of very large numbers do not overflow.
+    size = float(np.abs(values).max()) or 1.0
+    mean, spread = float(np.mean(values / size)) * size, float(np.std(values / size)) * size
+    return mean, spread if spread > 1e-12 * size else 1.0
+
+
+def _refuse(name: str, column: Any, wrong: AnyArray, wanted: str) -> None:
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        value = str(column.iloc[row])
+        shown = value if len(value) <= 40 else f"{value[:40]}..."
+        raise ValueError(f"column {name!r} holds {shown!r} where {wanted} should be.")

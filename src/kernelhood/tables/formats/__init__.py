@@ -1,0 +1,1 @@
+"""Files that hold tables: CSV and its kin, Parquet, SVMlight."""

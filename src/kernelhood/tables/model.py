@@ -1,0 +1,157 @@
+"""A fitted model that takes the rows of a table as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernelhood._extras import import_extra
+from kernelhood._typing import AnyArray, Array
+from kernelhood.tables.encoder import TableEncoder, shown
+from kernelhood.tables.roles import CLASSIFICATION
+from kernelhood.tables.values import labels
+
+UNSEEN = ("shared", "error")
+
+#: What a prediction rests on: the row's own task, its group, or what all tasks share.
+OWN, GROUP, SHARED = "task", "group", "shared"
+
+
+@dataclass
+class TableModel:
+    """A fitted estimator with all that it needs to predict raw rows.
+
+    `fit_table` makes it, `kernelhood.save` and `kernelhood.load` write and read it.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        From columns to features.
+    estimator : estimator
+        Fitted to the features; one of this library.
+    task, target : str
+        Columns that name the task and hold the target.
+    kind : {"classification", "regression"}
+        What the target is.
+    groups : str or None
+        Column with the groups of tasks.
+    centre, scale : float
+        In regression the estimator predicts ``(y - centre) / scale``.
+    quantiles : tuple of float
+        Levels that `predict_frame` adds.
+    record : dict
+        What happened in the fit, as plain numbers and text: rows and tasks, the treatment of the
+        columns, the choice, the scores, which columns each task uses, what is worth a look.
+
+    Examples
+    --------
+    >>> import kernelhood as kh
+    >>> from kernelhood.tables import fit_table
+    >>> data = kh.datasets.make_multitask(n_tasks=2, n_samples=20, as_frame=True, random_state=0)
+    >>> table = data.X.assign(shop=data.task, sold=data.y)
+    >>> model = fit_table(table, task="shop", target="sold", search="fast")
+    >>> model.kind, model.predict(table).shape
+    ('classification', (40,))
+    """
+
+    encoder: TableEncoder
+    estimator: Any
+    task: str
+    target: str
+    kind: str
+    groups: str | None = None
+    centre: float = 0.0
+    scale: float = 1.0
+    quantiles: tuple[float, ...] = ()
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def predict(self, table: Any, *, unseen: str = "shared") -> AnyArray:
+        """Return the prediction for every row.
+
+        Parameters
+        ----------
+        table : DataFrame of shape (n_rows, n_columns)
+            Raw rows; the target need not be among the columns.
+        unseen : {"shared", "error"}
+            Whether rows of a task that was not in the fit are predicted by its group or by what
+            all tasks share, or refused.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return np.asarray(self.predict_frame(table, unseen=unseen)["prediction"])
+
+    def predict_frame(self, table: Any, *, unseen: str = "shared") -> Any:
+        """Return predictions with what they rest on.
+
+        Parameters
+        ----------
+        table, unseen
+            As `predict` takes them.
+
+        Returns
+        -------
+        DataFrame of n_rows rows
+            Columns `task`, `prediction` and `by`: "task" where the task was in the fit, else
+            "group" or "shared". A classifier with probabilities adds ``p=<class>`` for every
+            class, a regressor fitted for quantiles ``q=<level>`` for every level.
+        """
+        pd = import_extra("pandas", "table")
+        if unseen not in UNSEEN:
+            raise ValueError(f"unseen={unseen!r} is unknown; give one of {', '.join(UNSEEN)}.")
+        if self.task not in table.columns:
+            raise ValueError(f"task column {self.task!r} is missing; there are {self._has(table)}.")
+        X, task = self.encoder.transform(table), labels(table[self.task])
+        by, features = self._placed(table, task, unseen)
+        named = np.array(["" if name is None else name for name in task.tolist()], dtype=object)
+        known = {"task": named, **({"task_features": features} if features else {})}
+        self.estimator.unseen_task = "shared" if self._shares else "known"
+        columns = {"task": task, "prediction": self._predicted(X, known), "by": by}
+        return pd.DataFrame({**columns, **self._spread(X, known)})
+
+    def _has(self, table: Any) -> str:
+        return shown(table.columns)
+
+    @property
+    def _shares(self) -> bool:
+        relation = getattr(self.estimator, "relation_", None)
+        return bool(getattr(relation, "common", False))
+
+    def _placed(self, table: Any, task: AnyArray, unseen: str) -> tuple[AnyArray, dict[str, str]]:
+        """Return what each row's prediction rests on, and the groups of tasks never seen."""
+        seen = set(self.estimator.tasks_)
+        by = np.full(len(task), OWN, dtype=object)
+        new = np.array([name not in seen for name in task.tolist()], dtype=bool)
+        if not new.any():
+            return by, {}
+        names = list(dict.fromkeys("" if one is None else one for one in task[new].tolist()))
+        if unseen == "error" or not self._shares:
+            why = "" if unseen == "error" else ", and the tasks of this model share no function"
+            listed = ", ".join(repr(name) for name in names[:5]) + ", ..." * (len(names) > 5)
+            raise ValueError(f"column {self.task!r} holds tasks not seen in fit: {listed}{why}.")
+        by[new] = SHARED
+        if self.groups is None or self.groups not in table.columns:
+            return by, {}
+        return self._by_group(labels(table[self.groups]), task, new, by)
+
+    def _by_group(
+        self, group: AnyArray, task: AnyArray, new: AnyArray, by: AnyArray
+    ) -> tuple[AnyArray, dict[str, str]]:
+        known = set(self.record.get("groups", {}).values())
+        features: dict[str, str] = {}
+        for row in np.flatnonzero(new & np.array([one in known for one in group.tolist()])):
+            name = "" if task[row] is None else task[row]
+            if features.setdefault(name, group[row]) == group[row]:
+                by[row] = GROUP
+        return by, features
+
+    def _predicted(self, X: Array, known: dict[str, Any]) -> AnyArray:
+        found = np.asarray(self.estimator.predict(X, **known))
+        return found if self.kind == CLASSIFICATION else found * self.scale + self.centre
+
+    def _spread(self, X: Array, known: dict[str, Any]) -> dict[str, Array]:
+        """Return probabilities of the classes, or quantiles, where the fit asked for them."""
+        return {}

@@ -1,0 +1,238 @@
+"""Which column of a table is what, and the rows that can be learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kernelhood._typing import AnyArray
+from kernelhood.tables.encoder import shown
+from kernelhood.tables.values import days, labels, numbers
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
+
+#: Whole numbers with at most so many different values are classes unless the user says otherwise.
+MOST_NUMBERED_CLASSES = 10
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are the task, the target, the groups and the features.
+
+    Attributes
+    ----------
+    task, target : str
+        Columns that name the task and hold what is to be predicted.
+    kind : {"classification", "regression"}, optional
+        What the target is; by default what its values look like.
+    groups : str, optional
+        Column that groups tasks.
+    features : sequence of str, optional
+        Columns to learn from; by default all others.
+    drop : sequence of str
+        Columns not to learn from.
+    categories, dates : sequence of str
+        Features that are categories or dates, whatever they look like.
+    """
+
+    task: str
+    target: str
+    kind: str | None = None
+    groups: str | None = None
+    features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    dates: Sequence[str] = ()
+
+    def feature_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return the features among the columns of a table, or raise where one is not there."""
+        special = [("task", self.task), ("target", self.target), ("groups", self.groups)]
+        named = [(role, name) for role, name in special if name is not None]
+        asked = [("features", name) for name in self.features or ()]
+        asked += [("drop", name) for name in self.drop]
+        for role, name in [*named, *asked]:
+            if name not in columns:
+                raise ValueError(f"{role}={name!r} is no column; there are {shown(columns)}.")
+        roles = {name: role for role, name in named}
+        if self.task == self.target:
+            raise ValueError(f"task and target are both {self.task!r}; give two columns.")
+        for role, name in asked:
+            if role == "features" and roles.get(name) in ("task", "target"):
+                raise ValueError(f"features={name!r} is the {roles[name]}: it is no feature.")
+        wanted = columns if self.features is None else list(self.features)
+        left = {*roles, *self.drop} - ({self.groups} & set(self.features or ()))
+        found = [name for name in wanted if name not in left]
+        if not found:
+            raise ValueError("there is no column to learn from beside the task and the target.")
+        for role, given in (("categories", self.categories), ("dates", self.dates)):
+            for name in given:
+                if name not in found:
+                    raise ValueError(f"{role}={name!r} is no feature; these are {shown(found)}.")
+        return found
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table that have a task and a target.
+
+    Attributes
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        The features, raw.
+    y, task : ndarray of shape (n_rows,)
+        Targets, and tasks as text.
+    kind : {"classification", "regression"}
+        What the targets are.
+    groups : dict of str to str, optional
+        The group of each task.
+    notes : list of str
+        What was left out.
+    """
+
+    frame: Any
+    y: AnyArray
+    task: AnyArray
+    kind: str
+    groups: dict[str, str] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def strata(self) -> AnyArray | None:
+        """What splits should keep in proportion beside tasks: classes, where there are any."""
+        return self.y if self.kind == CLASSIFICATION else None
+
+    def take(self, kept: AnyArray) -> Rows:
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n_rows,)
+            Which.
+        """
+        frame = self.frame.loc[kept].reset_index(drop=True)
+        return replace(self, frame=frame, y=self.y[kept], task=self.task[kept])
+
+
+def read_rows(table: Any, roles: Roles) -> Rows:
+    """Return the rows that can be learned from, or raise where there are none.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table.
+    roles : Roles
+        Which column is what.
+    """
+    columns = [str(name) for name in table.columns]
+    features = roles.feature_columns(columns)
+    task, target = labels(table[roles.task]), labels(table[roles.target])
+    usable = np.array([t is not None and y is not None for t, y in zip(task, target, strict=True)])
+    notes = []
+    if not usable.all():
+        count = int(np.count_nonzero(~usable))
+        notes.append(f"{count} of {len(table)} rows lack the task or the target and are left out.")
+    if not usable.any():
+        raise ValueError(
+            f"no row has both a task ({roles.task!r}) and a target ({roles.target!r})."
+        )
+    if np.count_nonzero(usable) < 2:
+        raise ValueError("there is 1 row to learn from; at least 2 rows are needed.")
+    kept = table.loc[usable]
+    kind = roles.kind or kind_of_target(kept[roles.target])
+    y = _targets(kept[roles.target], target[usable], kind, roles.target)
+    known = task[usable]
+    groups = None if roles.groups is None else _groups(kept[roles.groups], known, roles.groups)
+    return Rows(kept[features].reset_index(drop=True), y, known, kind, groups, notes)
+
+
+def kind_of_target(column: Any) -> str:
+    """Return what a target looks like: numbers with fractions or many values are regression.
+
+    Parameters
+    ----------
+    column : Series
+        The targets.
+    """
+    values, wrong = numbers(column)
+    known = values[~np.isnan(values)]
+    if wrong.any() or not len(known) or str(column.dtype) in ("bool", "boolean"):
+        return CLASSIFICATION
+    whole = bool(np.all(known == np.rint(known)))
+    few = len(np.unique(known)) <= MOST_NUMBERED_CLASSES
+    return CLASSIFICATION if whole and few else REGRESSION
+
+
+def _targets(column: Any, named: AnyArray, kind: str, name: str) -> AnyArray:
+    if kind == CLASSIFICATION:
+        classes = sorted(set(named.tolist()))
+        if len(classes) < 2:
+            raise ValueError(
+                f"target={name!r} holds only the class {classes[0]!r}: there is nothing to tell "
+                "apart."
+            )
+        if len(classes) > _MOST_CLASSES:
+            raise ValueError(
+                f"target={name!r} holds {len(classes)} classes; at most {_MOST_CLASSES} are "
+                "taken. Is it a number? Then kind is regression."
+            )
+        return np.array(named.tolist())
+    values, wrong = numbers(column)
+    bad = wrong | np.isnan(values)
+    if bad.any():
+        first = str(column.iloc[int(np.argmax(bad))])[:40]
+        raise ValueError(f"target={name!r} holds {first!r}: regression needs finite numbers.")
+    return values
+
+
+def _groups(column: Any, task: AnyArray, name: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one, group in zip(task.tolist(), labels(column).tolist(), strict=True):
+        if group is None:
+            continue
+        if found.setdefault(one, group) != group:
+            raise ValueError(
+                f"groups={name!r} must be the same in all rows of a task: task {one!r} has "
+                f"{found[one]!r} and {group!r}."
+            )
+    lacking = sorted({one for one in task.tolist() if one not in found})
+    if lacking:
+        raise ValueError(f"groups={name!r} names no group for task {lacking[0]!r}.")
+    return found
+
+
+def rows_after(table: Any, when: str, column: str) -> AnyArray:
+    """Return which rows of a table come after a date.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The features.
+    when : str
+        The date.
+    column : str
+        The column that holds dates.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+    """
+    moment = days(type(table[column])([when], dtype=object))[0][0]
+    if np.isnan(moment):
+        raise ValueError(
+            f"holdout_after={when!r} is no date such as 2024-05-17 or 2024-05-17 08:30."
+        )
+    values, wrong = days(table[column])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"column {column!r} holds {str(table[column].iloc[row])[:40]!r}, no date.")
+    # A day alone stands for all of it.
+    last = moment + 1.0 if len(when.strip()) == len("2024-05-17") else moment
+    after = np.asarray(values >= last if last > moment else values > moment)
+    if after.all() or not after.any():
+        side = "no" if not after.any() else "every"
+        raise ValueError(f"holdout_after={when!r}: {side} row of {column!r} comes after it.")
+    return after

@@ -1,0 +1,138 @@
+"""What stands in a column: missing values, numbers, dates, labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelhood._extras import import_extra
+from kernelhood._typing import AnyArray, Array
+
+#: Words that stand for a missing value in text, beside nothing at all.
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None")
+
+_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
+_SECONDS_A_DAY = 86400.0
+
+
+def is_text(column: Any) -> bool:
+    """Return whether a column of a data frame holds text or objects rather than numbers."""
+    pd = import_extra("pandas", "table")
+    types = pd.api.types
+    return not (
+        types.is_numeric_dtype(column.dtype) or types.is_datetime64_any_dtype(column.dtype)
+    ) or types.is_bool_dtype(column.dtype)
+
+
+def labels(column: Any) -> AnyArray:
+    """Return the entries of a column as text without blanks around it, None where missing.
+
+    Whole numbers are written without a fraction, so that a task 3 of a Parquet file is the task
+    "3" of a CSV file.
+
+    Parameters
+    ----------
+    column : Series
+        Any column.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,) of str or None
+    """
+    found = np.empty(len(column), dtype=object)
+    known: dict[Any, str | None] = {}
+    for row, value in enumerate(column.tolist()):
+        try:
+            if value not in known:
+                known[value] = _label(value)
+            found[row] = known[value]
+        except TypeError:  # what cannot be hashed, such as a list in a Parquet file
+            found[row] = _label(value)
+    return found
+
+
+def _label(value: Any) -> str | None:
+    if value is None or value is not value or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2.0**53:
+        value = int(value)
+    text = str(value).strip()
+    return None if text in MISSING or text in ("<NA>", "NaT") else text
+
+
+def numbers(column: Any) -> tuple[Array, AnyArray]:
+    """Return a column as numbers, NaN where there is none, and which entries are other text.
+
+    Parameters
+    ----------
+    column : Series
+        Any column.
+
+    Returns
+    -------
+    values : ndarray of shape (n_rows,)
+        Infinite numbers count as missing.
+    wrong : ndarray of bool, shape (n_rows,)
+        Entries that are neither numbers nor missing.
+    """
+    pd = import_extra("pandas", "table")
+    if is_text(column):
+        text = column.astype(object).map(_stripped)
+        absent = text.map(_absent).to_numpy(dtype=bool)
+        parsed = pd.to_numeric(text.where(~absent, None), errors="coerce")
+        values = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+        wrong = np.isnan(values) & ~absent
+    elif pd.api.types.is_datetime64_any_dtype(column.dtype):
+        values, wrong = np.full(len(column), np.nan), np.ones(len(column), dtype=bool)
+    else:
+        values = _as_floats(column)
+        wrong = np.zeros(len(column), dtype=bool)
+    return np.where(np.isfinite(values), values, np.nan), wrong
+
+
+def _as_floats(column: Any) -> Array:
+    if column.dtype.kind == "c":
+        return np.full(len(column), np.nan)
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _stripped(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _absent(value: Any) -> bool:
+    return value is None or value is not value or (isinstance(value, str) and value in MISSING)
+
+
+def days(column: Any) -> tuple[Array, AnyArray]:
+    """Return a column of dates as days since 1970, NaN where missing, and which are no dates.
+
+    Parameters
+    ----------
+    column : Series
+        Dates, or text such as 2024-05-17 or 2024-05-17 08:30, in UTC where it names no zone.
+
+    Returns
+    -------
+    values : ndarray of shape (n_rows,)
+        Days and parts of days.
+    wrong : ndarray of bool, shape (n_rows,)
+        Entries that are neither dates nor missing.
+    """
+    pd = import_extra("pandas", "table")
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return _since_1970(pd.to_datetime(column, utc=True)), np.zeros(len(column), dtype=bool)
+    text = labels(column)
+    absent = np.array([value is None for value in text.tolist()], dtype=bool)
+    series = pd.Series(text, dtype=object)
+    looks = series.where(~absent, "").str.fullmatch(_DATE).to_numpy(dtype=bool)
+    parsed = pd.to_datetime(series.where(looks, None), format="ISO8601", errors="coerce", utc=True)
+    values = _since_1970(parsed)
+    return values, np.isnan(values) & ~absent
+
+
+def _since_1970(dates: Any) -> Array:
+    seconds = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
+    values = seconds.astype(np.int64) / (1e6 * _SECONDS_A_DAY)
+    return np.where(np.isnat(seconds), np.nan, values)
