@@ -14,7 +14,7 @@ from kernelhood._typing import Array
 _BLUE, _GREY, _RED = "#1b5e8c", "#8593a3", "#c1272d"
 _WIDTH = 340.0
 _MOST_TASKS = 80
-_LETTERS = 22
+_LETTERS = 18
 
 
 def shade(share: float) -> str:
@@ -59,7 +59,7 @@ def score_drawing(rows: list[dict[str, Any]], baseline: str) -> str:
     for place, row in enumerate(shown):
         y = 16.0 + step * place
         name = "all rows" if row["task"] is None else row["task"]
-        parts.append(_text(left - 6.0, y + 4.0, name, "end"))
+        parts.append(_text(left - 6.0, y + 4.0, _cut(name, _LETTERS), "end"))
         if np.isfinite(row["low"]):
             parts.append(_line(at(row["low"]), y, at(row["high"]), y, _BLUE, 2.0))
         x = at(row[baseline])
@@ -136,7 +136,7 @@ def task_map(similarity: Array, names: list[str]) -> str:
             parts.append(f'<polyline points="{" ".join(corners)}" fill="none" stroke="{_GREY}"/>')
     for row, one in enumerate(order):
         y = top + cell * row
-        parts.append(_text(left - 6.0, y + 12.0, shown[one], "end"))
+        parts.append(_text(left - 6.0, y + 12.0, _cut(shown[one], _LETTERS), "end"))
         for place, other in enumerate(order):
             value = float(alike[one, other])
             parts.append(
@@ -165,5 +165,8 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:
-    cut = text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(cut)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _cut(name: str, letters: int) -> str:
+    return name if len(name) <= letters else f"{name[: letters - 1]}…"

@@ -18,7 +18,7 @@ dt { color: #4b5866; } dd { margin: 0; overflow-wrap: anywhere; }
 svg { display: block; } svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: #1d2733; }
 .plot svg { width: 100%; height: auto; max-width: 38rem; }
 table.heat td:not(:first-child) { text-align: center; min-width: 2.6rem; }
-table.heat th:not(:first-child) { min-width: 2.6rem; max-width: 9rem; overflow-wrap: anywhere; }
+table.heat th:not(:first-child) { min-width: 2.6rem; max-width: 9rem; overflow-wrap: break-word; }
 td:first-child { max-width: 11rem; overflow: hidden; text-overflow: ellipsis; }
 table.words td { text-align: left; white-space: normal; }
 @media (max-width: 30rem) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 
 from kernelhood._typing import Array
@@ -46,16 +48,22 @@ def grid(rows: list[list[str]]) -> list[str]:
     """
     if not rows:
         return []
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    # A task's name may hold a line break.
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    widths = [max(_width(row[k]) for row in cells) for k in range(len(cells[0]))]
     if len(widths) == 2:
-        return [f"{row[0]:<{widths[0]}}  {row[1]}" for row in rows]
-    return [
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
+        widths[1] = 0
+    lines = []
+    for row in cells:
+        blanks = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        numbers = [f"{blank}{cell}" for cell, blank in zip(row[1:], blanks[1:], strict=True)]
+        lines.append("  ".join([f"{row[0]}{blanks[0]}", *numbers]))
+    return lines
+
+
+def _width(text: str) -> int:
+    """Return how many places of a terminal a text takes."""
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def _scores(found: Inspection) -> list[str]:

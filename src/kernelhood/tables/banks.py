@@ -125,14 +125,19 @@ def _bank_for(encoder: TableEncoder, X: Array) -> KernelBank:
     some = X[:: -(-len(X) // _ENOUGH)]
     median = _median_distance(some)
     kernels: list[Kernel] = [Normalized(Linear()), Normalized(Polynomial())]
-    kernels += [Gaussian(round(factor * median, 4)) for factor in _SPREADS]
+    kernels += [Gaussian(_rounded(factor * median)) for factor in _SPREADS]
     columns = list(dict.fromkeys(encoder.sources_))
     if 1 < len(columns) <= _MOST_COLUMNS:
         for column in columns:
             features = [k for k, source in enumerate(encoder.sources_) if source == column]
             spread = _median_distance(some[:, features])
-            kernels.append(Gaussian(round(spread, 4), columns=tuple(features)))
+            kernels.append(Gaussian(_rounded(spread), columns=tuple(features)))
     return KernelBank(kernels)
+
+
+def _rounded(spread: float) -> float:
+    """Return a spread with as many digits as anyone wants to read."""
+    return float(f"{spread:.2g}")
 
 
 def _median_distance(X: Array) -> float:

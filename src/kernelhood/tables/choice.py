@@ -106,7 +106,8 @@ def described_choice(found: Any) -> dict[str, Any]:
     -------
     dict
         `params`, `score`, `path` (every distinct model with its score and spread), `runner_up` (the
-        best other model) and `edges` (parameters chosen at the end of their values).
+        best model with another relation of tasks, or the best other one where all have the same)
+        and `edges` (parameters chosen at the end of their values).
     """
     results = found.cv_results_
     means, spreads = results["mean_test_score"], results["std_test_score"]
@@ -122,7 +123,9 @@ def described_choice(found: Any) -> dict[str, Any]:
         for row in first
         if np.isfinite(means[row])
     ]
+    own = str(found.best_params_.get("relation"))
     others = [one for one in path if not one["chosen"]]
+    others = [one for one in others if one["params"].get("relation") != own] or others
     return {
         "params": readable(found.best_params_),
         "score": float(found.best_score_),

@@ -77,8 +77,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if unknown:
             raise ValueError(f"there is no column {unknown[0]!r}; there are {shown(names)}.")
         self.columns_: list[Column] = [
-            learn_column(name, X.iloc[:, place], asked.get(name))
-            for place, name in enumerate(names)
+            learn_column(name, column, asked.get(name))
+            for name, (_, column) in zip(names, X.items(), strict=True)
         ]
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)

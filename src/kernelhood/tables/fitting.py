@@ -265,11 +265,7 @@ def fingerprint(table: Any) -> str:
     table : DataFrame
         Any.
     """
-    pd = import_extra("pandas", "table")
-    digest = hashlib.sha256("\0".join(map(str, table.columns)).encode())
-    try:
-        rows = pd.util.hash_pandas_object(table, index=False)
-    except TypeError:  # what cannot be hashed, such as lists in a Parquet file
-        rows = pd.util.hash_pandas_object(table.astype(str), index=False)
-    digest.update(rows.to_numpy().tobytes())
+    digest = hashlib.sha256()
+    for name, column in table.items():
+        digest.update(f"{name!r}: {column.tolist()!r}".encode("utf-8", "replace"))
     return digest.hexdigest()[:16]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood.tables.columns import CategoryColumn, LeftOut, NumberColumn
+from kernelhood.tables.columns import LeftOut
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.roles import CLASSIFICATION
 from kernelhood.tables.scores import POOLED_RIDGE, TASK_MEAN, is_worse
@@ -78,9 +78,7 @@ def _columns(model: TableModel) -> list[str]:
     if left:
         found.append(f"columns that tell nothing and are left out: {listed(left)}.")
     marked = [
-        one.name
-        for one in model.encoder.columns_
-        if isinstance(one, NumberColumn | CategoryColumn) and one.indicator
+        one.name for one in model.encoder.columns_ if not isinstance(one, LeftOut) and one.indicator
     ]
     if marked:
         found.append(f"columns with missing values: {listed(marked)}.")

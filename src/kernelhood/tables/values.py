@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from kernelhood._typing import AnyArray, Array
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None")
 
 _DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.I)
 _SECONDS_A_DAY = 86400.0
 
 
@@ -78,31 +81,41 @@ def numbers(column: Any) -> tuple[Array, AnyArray]:
     """
     pd = import_extra("pandas", "table")
     if is_text(column):
-        text = column.astype(object).map(_stripped)
-        absent = text.map(_absent).to_numpy(dtype=bool)
-        parsed = pd.to_numeric(text.where(~absent, None), errors="coerce")
-        values = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
-        wrong = np.isnan(values) & ~absent
-    elif pd.api.types.is_datetime64_any_dtype(column.dtype):
+        values, wrong = _read_numbers(column)
+    elif pd.api.types.is_datetime64_any_dtype(column.dtype) or column.dtype.kind == "c":
         values, wrong = np.full(len(column), np.nan), np.ones(len(column), dtype=bool)
     else:
-        values = _as_floats(column)
+        values = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
         wrong = np.zeros(len(column), dtype=bool)
     return np.where(np.isfinite(values), values, np.nan), wrong
 
 
-def _as_floats(column: Any) -> Array:
-    if column.dtype.kind == "c":
-        return np.full(len(column), np.nan)
-    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+def _read_numbers(column: Any) -> tuple[Array, AnyArray]:
+    """Return text as numbers, and which entries are none."""
+    arrow, compute = import_extra("pyarrow", "table"), import_extra("pyarrow.compute", "table")
+    try:
+        text = compute.utf8_trim_whitespace(arrow.array(column, from_pandas=True))
+        absent = compute.is_in(text, value_set=arrow.array(MISSING))
+        known = compute.if_else(absent, arrow.scalar(None, text.type), text)
+        found = compute.cast(known, arrow.float64())
+        return found.to_numpy(zero_copy_only=False), np.zeros(len(column), dtype=bool)
+    except arrow.ArrowException:
+        # Some entry is no number, or no text: each is looked at on its own.
+        read = [_number(value) for value in column.tolist()]
+    values = np.array([np.nan if one is None else one for one in read], dtype=np.float64)
+    return values, np.array([one is None for one in read], dtype=bool)
 
 
-def _stripped(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) else value
-
-
-def _absent(value: Any) -> bool:
-    return value is None or value is not value or (isinstance(value, str) and value in MISSING)
+def _number(value: Any) -> float | None:
+    """Return an entry as a number, NaN where it is missing, None where it is something else."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, Real):
+        return float(value)
+    text = _label(value)
+    if text is None:
+        return float("nan")
+    return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def days(column: Any) -> tuple[Array, AnyArray]:

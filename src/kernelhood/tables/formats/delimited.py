@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -69,7 +70,7 @@ def _read_header(file: BinaryIO, name: str) -> tuple[list[str], str]:
         raise ValueError(f"{name} has no header: the first line must name the columns.")
     separator = max(_SEPARATORS, key=text.count)
     header = _fields(text, separator, name)
-    twice = [one for one in dict.fromkeys(header) if header.count(one) > 1]
+    twice = [one for one, count in Counter(header).items() if count > 1]
     if twice:
         raise ValueError(f"{name}: column {twice[0]!r} occurs twice in the header.")
     return header, separator

@@ -31,8 +31,10 @@ def svmlight_blocks(file: BinaryIO, name: str) -> Iterator[Any]:
     width, has_qid = 0, None
     while lines := list(islice(_lines(file, name), _LINES)):
         X, y, qid = _parsed(lines, name)
-        found = bool(np.any(qid))
-        has_qid = found if has_qid is None else has_qid or found
+        found = len(qid) > 0
+        if len(qid) not in (0, len(y)) or has_qid not in (None, found):
+            raise ValueError(f"{name} has a qid in some lines and none in others.")
+        has_qid = found
         width = max(width, X.shape[1])
         if width * len(y) > _MOST:
             raise ValueError(
