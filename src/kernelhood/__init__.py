@@ -27,8 +27,10 @@ from kernelhood.estimators import (
     RPKLRegressor,
 )
 from kernelhood.kernels import (
+    AutoBank,
     Constant,
     Custom,
+    Equality,
     Gaussian,
     Kernel,
     KernelBank,
@@ -52,8 +54,10 @@ __version__ = version("kernelhood")
 __all__ = [
     "AVMTMKLClassifier",
     "AVMTMKLRegressor",
+    "AutoBank",
     "Constant",
     "Custom",
+    "Equality",
     "Gaussian",
     "ITLClassifier",
     "ITLRegressor",

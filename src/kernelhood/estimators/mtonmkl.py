@@ -49,6 +49,11 @@ class _NeighborhoodStep(FormulationSearch):
         spectra; its gap is that of the convex problem that its stationary point solves.
         `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
         `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``.
+    missing : {"error", "indicator"}
+        What missing values in X are: an error, or filled by the mean of the training rows, in
+        columns of categories by the most frequent one. With "indicator" each column in which
+        training rows have any gets a kernel beside the others that tells rows with and without
+        a value apart.
 
     Attributes
     ----------
@@ -75,6 +80,7 @@ class _NeighborhoodStep(FormulationSearch):
         "eta": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="neither")],
         "formulation": [StrOptions(set(FORMULATIONS)), Formulation],
+        "missing": [StrOptions({"error", "indicator"})],
     }
 
     eta: float
@@ -159,7 +165,7 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 16.0,
         beta: float = 1e-3,
@@ -173,6 +179,7 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
         unseen_task: str = "known",
         cache_size: float = 1000.0,
         storage: str = "float64",
+        missing: str = "error",
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
@@ -202,6 +209,7 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
         self.unseen_task = unseen_task
         self.cache_size = cache_size
         self.storage = storage
+        self.missing = missing
 
 
 @documented
@@ -212,6 +220,12 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
     ----------
     loss : "epsilon_insensitive" or Loss
         The loss, or one of your own.
+    standardize_targets : bool or "auto"
+        Whether targets are standardised inside, so that `C`, `epsilon` and `beta` have no units.
+        Tasks that are solved together and have the same quantity as their target have one unit,
+        the standard deviation within tasks; independent tasks, and columns of a 2-D y, have each
+        their own. "auto" standardises where `kernels` are fitted to the data, too, and leaves
+        targets alone where kernels are given or the paper's.
 
     Examples
     --------
@@ -224,17 +238,21 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
     ((50, 2), [0, 1])
     """
 
-    _parameter_constraints: dict[str, Any] = {"loss": [StrOptions({"epsilon_insensitive"}), Loss]}
+    _parameter_constraints: dict[str, Any] = {
+        "loss": [StrOptions({"epsilon_insensitive"}), Loss],
+        "standardize_targets": ["boolean", StrOptions({"auto"})],
+    }
 
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 16.0,
         beta: float = 1e-3,
         epsilon: float = 0.1,
         loss: str | Loss = "epsilon_insensitive",
+        standardize_targets: bool | str = "auto",
         formulation: str | Formulation = "normalized",
         neighborhood: Any = None,
         radius: float | None = None,
@@ -245,6 +263,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
         unseen_task: str = "known",
         cache_size: float = 1000.0,
         storage: str = "float64",
+        missing: str = "error",
         tol: float = 1e-3,
         max_iter: int = 100,
         task_column: int | str | None = None,
@@ -262,6 +281,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
             verbose=verbose,
         )
         self.loss = loss
+        self.standardize_targets = standardize_targets
         self.eta = eta
         self.beta = beta
         self.formulation = formulation
@@ -274,3 +294,4 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
         self.unseen_task = unseen_task
         self.cache_size = cache_size
         self.storage = storage
+        self.missing = missing

@@ -46,7 +46,7 @@ class JointKernels:
     ) -> None:
         self.samples, self.names = JointSamples.of(problems), [one.name for one in problems]
         self.cache_size = cache_size
-        self._inputs = [one.inputs for one in problems]
+        self._inputs = [bank.comparable(one.inputs) for one in problems]
         self.kernels = PointKernels(bank, self.samples.points)
         self._dtype = np.dtype(storage)
         n_points = self.kernels.n_points

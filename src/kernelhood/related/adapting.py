@@ -118,7 +118,7 @@ class RelatedTasks(RelationInspection):
         """Return the SVMs of the samples, with the losses of the fit."""
         classes: Hashable = getattr(self, "classes_", None)
         if classes is None:
-            return self._encode([one], [weight])[0]
+            return self._encode([self._in_units(one, number)], [weight])[0]
         return self._pairs_of(one, weight, number)  # type: ignore[no-any-return]
 
 

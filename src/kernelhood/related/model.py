@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
-from kernelhood.kernels import Constant, KernelBank
+from kernelhood.kernels import Constant, InputSummary, KernelBank
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.joint_samples import pair_numbers
@@ -142,11 +142,11 @@ class RelatedModel(MultiTaskKernelModel):
                 f"sharing='functions', got relation={self.relation!r}, sharing={self.sharing!r}."
             )
 
-    def _read_bank(self) -> KernelBank:
-        bank = super()._read_bank()
+    def _fitted_bank(self, inputs: InputSummary) -> KernelBank:
+        bank = super()._fitted_bank(inputs)
         if self._intercept_of(vars(self)) != "shrunk" or any(map(_is_constant, bank)):
             return bank
-        return KernelBank([*bank, Constant()])
+        return bank.extended([Constant()])
 
     def _evaluate(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> Any:
         if not self._couples(vars(self)):
