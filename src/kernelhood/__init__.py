@@ -8,6 +8,7 @@
 from importlib.metadata import version
 
 from kernelhood import alignment, bounds, datasets
+from kernelhood.automatic import MTONMKLClassifierCV, MTONMKLRegressorCV
 from kernelhood.estimators import (
     AVMTMKLClassifier,
     AVMTMKLRegressor,
@@ -70,7 +71,9 @@ __all__ = [
     "MTMKLClassifier",
     "MTMKLRegressor",
     "MTONMKLClassifier",
+    "MTONMKLClassifierCV",
     "MTONMKLRegressor",
+    "MTONMKLRegressorCV",
     "Normalized",
     "ONJKLClassifier",
     "ONJKLRegressor",
