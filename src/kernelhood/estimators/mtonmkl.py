@@ -197,18 +197,14 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
             n_jobs=n_jobs,
             verbose=verbose,
         )
-        self.eta = eta
-        self.beta = beta
+        self.eta, self.beta = eta, beta
         self.formulation = formulation
-        self.neighborhood = neighborhood
-        self.radius = radius
-        self.sharing = sharing
-        self.relation = relation
+        self.neighborhood, self.radius = neighborhood, radius
+        self.sharing, self.relation = sharing, relation
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
-        self.cache_size = cache_size
-        self.storage = storage
+        self.cache_size, self.storage = cache_size, storage
         self.missing = missing
 
 
@@ -282,16 +278,12 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
         )
         self.loss = loss
         self.standardize_targets = standardize_targets
-        self.eta = eta
-        self.beta = beta
+        self.eta, self.beta = eta, beta
         self.formulation = formulation
-        self.neighborhood = neighborhood
-        self.radius = radius
-        self.sharing = sharing
-        self.relation = relation
+        self.neighborhood, self.radius = neighborhood, radius
+        self.sharing, self.relation = sharing, relation
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
-        self.cache_size = cache_size
-        self.storage = storage
+        self.cache_size, self.storage = cache_size, storage
         self.missing = missing

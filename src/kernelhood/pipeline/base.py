@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_sample_weight
 from kernelhood._typing import Array
 from kernelhood.kernels import KernelBank
 from kernelhood.parallel import few_blas_threads, map_in_threads
-from kernelhood.pipeline.choosing import KernelChoice
+from kernelhood.pipeline.fitted.bank import KernelChoice
 from kernelhood.pipeline.inspection import KernelInspection
 from kernelhood.pipeline.prediction import TaskPredictor
 from kernelhood.pipeline.problem import Pair, TaskProblem, TaskSolution

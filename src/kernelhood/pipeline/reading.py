@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray
-from kernelhood.pipeline.categories import Categories, as_numbers, find_categories
+from kernelhood.categories import Categories, as_numbers, find_categories
 from kernelhood.tasks import (
     ONLY_TASK,
     TaskRows,

@@ -26,9 +26,9 @@ from kernelhood.pipeline.classes import (
     stacked_classes,
     task_classes,
 )
+from kernelhood.pipeline.fitted.units import StandardizedTargets
 from kernelhood.pipeline.problem import Pair, TaskProblem
 from kernelhood.pipeline.scores import ScoredTask, error_and_spread, explained, task_means
-from kernelhood.pipeline.units import StandardizedTargets
 from kernelhood.tasks import TaskRows
 
 
