@@ -8,12 +8,12 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.base import _fit_context, is_classifier
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelhood._typing import AnyArray
+from kernelhood.automatic.answers import Answers
 from kernelhood.automatic.candidates import candidates_of
 from kernelhood.automatic.choice import chosen
 from kernelhood.automatic.ledger import Entry, Ledger
@@ -31,7 +31,7 @@ _ROUGH = 1e-2
 _ABOUT = 100
 
 
-class SelfTuned(BaseEstimator):
+class SelfTuned(Answers):
     """The part that both estimators share.
 
     Parameters
@@ -165,32 +165,34 @@ class SelfTuned(BaseEstimator):
         -------
         self
         """
-        model, y = self._model(), y if y is None else as_target(y)
-        random_state = check_random_state(self.random_state)
-        rough = self._model().set_params(tol=max(self.tol, _ROUGH))
-        tasks, parts = split_rows(
-            rough, self._splitter(X, random_state), X, y, task, groups, sample_weight,
-            self.max_samples, random_state,
-        )  # fmt: skip
-        names = [one.name for one in tasks]
-        n_rows = round(np.mean([sum(len(t.train.rows) for t in part) for part in parts]))
-        candidates = candidates_of(self, len(names), n_rows)
-        progress = Progress(self.verbose, _ABOUT)
-        pooled = self.scoring is None and not is_classifier(self)
-        scorer = TaskScorer(self.scoring)
-        ledger = Ledger(
-            rough, parts, len(names), scorer, self.average, pooled, self.n_jobs, progress
-        )
+        y = y if y is None else as_target(y)
+        names, ledger = self._opened(X, y, task, groups, sample_weight)
+        sizes = [sum(len(one.train.rows) for one in part) for part in ledger.parts]
+        candidates = candidates_of(self, len(names), round(float(np.mean(sizes))))
         try:
             best = chosen(ledger, candidates)
         finally:
-            progress.close()
+            ledger.progress.close()
         self._keep(ledger, best, names)
-        model.set_params(**best.params)
+        model = self._model().set_params(**best.params)
         model._validate_params()
-        model._fit(X, y, task, sample_weight, best.starts)
-        self.best_estimator_ = model
+        self.best_estimator_ = model._fit(X, y, task, sample_weight, best.starts)
         return self
+
+    def _opened(
+        self, X: Any, y: Any, task: Any, groups: Any, sample_weight: Any
+    ) -> tuple[list[Hashable], Ledger]:
+        """Return the names of the tasks, and a ledger of models on the splits of the table."""
+        random_state = check_random_state(self.random_state)
+        rough = self._model().set_params(tol=max(self.tol, _ROUGH))
+        splitter = self._splitter(X, random_state)
+        table = (X, y, task, groups, sample_weight)
+        tasks, parts = split_rows(rough, splitter, *table, self.max_samples, random_state)
+        pooled = self.scoring is None and not is_classifier(self)
+        judged = (TaskScorer(self.scoring), self.average, pooled)
+        progress = Progress(self.verbose, _ABOUT)
+        ledger = Ledger(rough, parts, len(tasks), *judged, self.n_jobs, progress)
+        return [one.name for one in tasks], ledger
 
     def _splitter(self, X: Any, random_state: Any) -> Any:
         """Return what `cv` stands for; an integer, folds of rows that are mixed."""
@@ -212,58 +214,6 @@ class SelfTuned(BaseEstimator):
         self.best_task_scores_ = dict(zip(names, scores, strict=True))
         self.n_splits_ = ledger.n_splits
 
-    def predict(self, X: Any, *, task: Any = None, task_features: Any = None) -> AnyArray:
-        """Return the predictions of the chosen model.
-
-        Parameters
-        ----------
-        X, task, task_features
-            As `predict` of the chosen model takes them.
-        """
-        model = self._chosen()
-        return np.asarray(model.predict(X, task=task, task_features=task_features))
-
-    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy, averaged over tasks, or the share of squared error explained.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As in `fit`.
-        """
-        return float(self._chosen().score(X, y, task=task, sample_weight=sample_weight))
-
-    def score_by_task(
-        self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None
-    ) -> dict[Hashable, float]:
-        """Return the score of every task that occurs: accuracy, or 1 - error / spread.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As in `fit`.
-        """
-        found = self._chosen().score_by_task(X, y, task=task, sample_weight=sample_weight)
-        return dict(found)
-
-    def weights_table(self) -> Any:
-        """Return the kernel weights of the chosen model, one row a task.
-
-        Returns
-        -------
-        DataFrame, or text where pandas is not installed
-        """
-        return self._chosen().weights_table()
-
-    def relation_table(self) -> Any:
-        """Return the share of each part of the relation and each kernel in the chosen model.
-
-        Returns
-        -------
-        DataFrame, or text where pandas is not installed
-        """
-        return self._chosen().relation_table()
-
     def summary(self) -> str:
         """Say in words what was chosen, and how it compares with what was not.
 
@@ -275,41 +225,6 @@ class SelfTuned(BaseEstimator):
         """
         check_is_fitted(self)
         return self._summary
-
-    def _chosen(self) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_
-
-    @property
-    def n_features_in_(self) -> int:
-        """Columns of X seen in `fit`."""
-        return int(self._attribute("n_features_in_"))
-
-    @property
-    def feature_names_in_(self) -> Any:
-        """Names of the columns, where X was a data frame."""
-        return self._attribute("feature_names_in_")
-
-    @property
-    def tasks_(self) -> list[Hashable]:
-        """Names of the tasks."""
-        return list(self._attribute("tasks_"))
-
-    @property
-    def kernels_(self) -> Any:
-        """The kernels of the chosen model, fitted to the data."""
-        return self._attribute("kernels_")
-
-    @property
-    def dual_gap_(self) -> float:
-        """Relative duality gap of the chosen model."""
-        return float(self._attribute("dual_gap_"))
-
-    def _attribute(self, name: str) -> Any:
-        """Return an attribute of the chosen model; before the fit there is none."""
-        if "best_estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no {name} before fit.")
-        return getattr(self.best_estimator_, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in vars(self)

@@ -12,7 +12,8 @@ from kernelhood.automatic.kinds import PRICES, Kind, rewarded
 from kernelhood.relations import TaskGroups, TaskRelation
 
 #: With more tasks, weights of every task and kernel are too many to be worth their time.
-MANY_TASKS = 30
+_MANY_TASKS = {"small": 30}
+_MANY = 10
 
 #: Weights of the concentration term of `normalized`, as a share of C / n_samples.
 REWARDS = {"fast": (0.5,), "full": (0.03, 0.5, 2.0)}
@@ -72,8 +73,8 @@ class Candidates:
         for word, own in self.losses.items():
             if word != leader.loss:
                 yield leader.changed(loss=word, settings=own)
-        near = leader.relation in ("mixed", "independent") and self.n_tasks <= MANY_TASKS
-        if near and "functions" in self.relations:
+        few = self.n_tasks <= _MANY_TASKS.get(leader.bank, _MANY)
+        if few and leader.relation in ("mixed", "independent") and "functions" in self.relations:
             yield leader.changed(relation="functions", settings=self.relations["functions"])
 
     def normalized(self, leader: Kind) -> list[Kind]:

@@ -22,7 +22,7 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
     ledger.begin("scouting")
     running: list[Kind] = []
     for bank in candidates.banks:
-        near = {kind.relation for kind in running}
+        near = {kind.relation for kind in running[:FINALISTS]}
         kinds = [one for one in candidates.kinds(bank) if not near or one.relation in near]
         race.scout(kinds)
         running = race.leading([*running, *kinds])
@@ -34,4 +34,5 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
     if leader.kind.formulation == "corrected":
         race.challenge(candidates.normalized(leader.kind))
     ledger.begin("refining")
-    return race.refine()
+    race.refine()
+    return race.settle()

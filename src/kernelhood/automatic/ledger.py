@@ -150,15 +150,16 @@ class Ledger:
 
     def by_split(self, entry: Entry) -> Array:
         """Return the score of every split, NaN where it was not evaluated."""
-        return averaged(entry.scores[None], self.parts, average=self.average, pooled=self.pooled)[
-            0
-        ][0]
+        return self._averaged(entry)[0]
 
     def by_task(self, entry: Entry) -> Array:
         """Return the score of every task, over the splits that were evaluated."""
-        return averaged(entry.scores[None], self.parts, average=self.average, pooled=self.pooled)[
-            1
-        ][0]
+        return self._averaged(entry)[1]
+
+    def _averaged(self, entry: Entry) -> tuple[Array, Array]:
+        how: dict[str, Any] = {"average": self.average, "pooled": self.pooled}
+        by_split, by_task = averaged(entry.scores[None], self.parts, **how)
+        return np.asarray(by_split[0]), np.asarray(by_task[0])
 
     def mean(self, entry: Entry, splits: Indices | None = None) -> float:
         """Return the mean score over the splits that were evaluated, or over some of them."""

@@ -1,17 +1,19 @@
 """Choosing a model by a race: many kinds on few splits, few kinds on all of them.
 
 1. *Scouting.* Every relation with the first bank, at two strengths a factor of 30 apart and then
-   onwards as long as that helps, on the first two splits; then the other banks with the relations
-   that are not clearly behind.
-2. *Comparing.* The best three kinds that are not clearly behind on all splits; those that are then
-   not clearly behind half a step to both sides as well.
-3. *Varying.* The leader with other losses, relations close to its own, and with `normalized`.
-4. *Refining.* The leader half a step and a quarter of a step to both sides.
+   onwards as long as that helps, on the first two splits; then the best two relations with the
+   other banks.
+2. *Comparing.* The best two kinds on all splits, and half a step to both sides unless one of them
+   is clearly behind.
+3. *Varying.* The leader with other losses, relations close to its own, and with `normalized`, first
+   on two splits, and on all of them where that does no worse than the leader. To take the lead, a
+   variant has to be ahead by one standard error: of many models that are equally good, one is
+   always ahead by chance.
+4. *Refining.* The leader half a step and a quarter of a step to both sides; then to stronger
+   regularisation as long as that is behind by less than half a standard error.
 
-A kind is clearly behind where its paired differences to the leader, over splits and tasks, sum up
-to more than two standard errors. Whoever challenges the leader after the comparison has to be ahead
-of it by one, and another strength by half of one: of many models that are equally good, one is
-always ahead by chance.
+Standard errors are those of paired differences over splits and tasks. A kind is clearly behind
+where it is behind by more than two.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from kernelhood.automatic.kinds import Kind
 from kernelhood.automatic.ledger import Entry, Ledger
 
 SCOUTS = 2
-FINALISTS = 3
+FINALISTS = 2
 BEHIND = 2.0
 AHEAD = 1.0
+HARDLY = 0.5
+_STEPS = 4
 
 
 class Race:
@@ -55,7 +59,7 @@ class Race:
         asked = [(kind, level) for kind in kinds for level in kind.ladder.levels]
         while asked:
             self.ledger.evaluate(asked, self.scouts)
-            onward = [self._beyond(kind) for kind in self.leading(kinds)]
+            onward = [self._beyond(kind) for kind in self.leading(kinds)[:FINALISTS]]
             asked = [one for one in onward if one is not None]
 
     def compare(self, kinds: Sequence[Kind]) -> None:
@@ -66,31 +70,52 @@ class Race:
         self.ledger.evaluate([one for some in near for one in some], self.everywhere)
 
     def start(self) -> Entry:
-        """Return the best of the models that were evaluated on all splits, from now on the leader."""
+        """Let the best of the models that were evaluated on all splits lead."""
         self.leader = self._best([one for one in self.ledger.entries.values() if one.seen.all()])
         return self.leader
 
     def vary(self, kinds: Iterable[Kind]) -> Entry:
-        """Evaluate kinds at the leader's strength on all splits."""
+        """Try kinds at the leader's strength."""
         kinds, level = list(kinds), self.leader.level
-        self.ledger.evaluate([(kind, level) for kind in kinds], self.everywhere)
-        return self._challenged(kinds, AHEAD)
+        self.ledger.evaluate([(kind, level) for kind in kinds], self.scouts)
+        near = self._as_good(kinds)
+        self.ledger.evaluate([(kind, level) for kind in near], self.everywhere)
+        return self._challenged(near, AHEAD)
 
     def challenge(self, kinds: Sequence[Kind]) -> Entry:
-        """Scout kinds, and evaluate on all splits those that do no worse than the leader there."""
+        """Try kinds at strengths of their own."""
         self.scout(kinds)
-        goal = self._scouted(self.leader)
-        near = [kind for kind in kinds if self._scouted(self.best_of(kind)) >= goal]
+        near = self._as_good(kinds)
         if near:
             self.compare(near)
         return self._challenged(near, AHEAD)
 
-    def refine(self) -> Entry:
-        """Evaluate the leader's neighbours on all splits."""
+    def _as_good(self, kinds: Sequence[Kind]) -> list[Kind]:
+        """Return the kinds that do no worse than the leader on the first splits."""
+        goal = self._scouted(self.leader)
+        return [kind for kind in kinds if self._scouted(self.best_of(kind)) >= goal]
+
+    def refine(self) -> None:
+        """Look for a better strength of the leader."""
         for part in (0.5, 0.25):
             self.ledger.evaluate(self._around(self.leader, part), self.everywhere)
-            self._challenged([self.leader.kind], 0.5 * AHEAD)
-        return self.leader
+            self._challenged([self.leader.kind], 0.0)
+
+    def settle(self) -> Entry:
+        """Go to stronger regularisation as long as that is hardly worse, and return the winner."""
+        best = settled = self.leader
+        kind, step = best.kind, 0.5 * best.kind.ladder.step
+        for number in range(1, 1 + _STEPS):
+            level = round(best.level - number * step, 6)
+            if level < kind.ladder.ends[0]:
+                break
+            self.ledger.evaluate([(kind, level)], self.everywhere)
+            stronger = self.ledger.entries[kind.name, level]
+            lead, error = self.ledger.lead(best, stronger)
+            if lead > HARDLY * error:
+                break
+            settled = stronger
+        return settled
 
     def _challenged(self, kinds: Sequence[Kind], margin: float) -> Entry:
         """Let the best model of some kinds lead if it is ahead by so many standard errors."""

@@ -23,9 +23,7 @@ def race_results(ledger: Ledger, tasks: list[Hashable]) -> dict[str, Any]:
     """
     entries = list(ledger.entries.values())
     counts = np.array([int(one.seen.sum()) for one in entries])
-    results: dict[str, Any] = {
-        "mean_fit_time": np.array([one.seconds for one in entries]) / counts
-    }
+    results: dict[str, Any] = {"mean_fit_time": np.array([one.seconds for one in entries]) / counts}
     for name in dict.fromkeys(name for one in entries for name in one.params):
         results[f"param_{name}"] = _column([one.params.get(name, _OPEN) for one in entries])
     results["params"] = [one.params for one in entries]

@@ -61,8 +61,14 @@ def _score_word(ledger: Ledger, classifies: bool) -> str:
 
 def _best_other(ledger: Ledger, best: Entry) -> Entry | None:
     """Return the best model of another kind, of those that were evaluated on most splits."""
-    return _most_tried(ledger, [one for one in ledger.entries.values() if one.kind is not best.kind
-                                and one.kind.name != best.kind.name])
+    return _most_tried(
+        ledger,
+        [
+            one
+            for one in ledger.entries.values()
+            if one.kind is not best.kind and one.kind.name != best.kind.name
+        ],
+    )
 
 
 def _best_alone(ledger: Ledger) -> Entry | None:

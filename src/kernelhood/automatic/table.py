@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -105,9 +104,4 @@ def _drawn(task: TaskRows, count: int, classes: bool, random_state: Any) -> Indi
             own = order[code[order] == label]
             place[own] = (np.arange(len(own)) + 0.5) / len(own)
         order = np.argsort(place, kind="stable")
-    return task.rows[order[:count]]
-
-
-def names_of(tasks: list[TaskRows]) -> list[Hashable]:
-    """Return the names of tasks."""
-    return [one.name for one in tasks]
+    return np.asarray(task.rows[order[:count]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -110,6 +111,9 @@ class AutoBank:
         KernelBank
             Its points are rows as the user gives them.
         """
+        return _fitted(self, inputs)
+
+    def _fit(self, inputs: InputSummary) -> KernelBank:
         layout = Layout.of(inputs, [inputs.number(column) for column in self.categorical])
         kernels = list(self._shared(layout))[: self.max_kernels]
         if self.single_columns and not inputs.is_sparse:
@@ -158,6 +162,12 @@ class AutoBank:
             label = layout.summary.label(int(layout.inputs.columns[place]))
             found += _gaussians(layout, (place,), own, f"[{label}]")
         return found
+
+
+@lru_cache(maxsize=64)
+def _fitted(bank: AutoBank, inputs: InputSummary) -> KernelBank:
+    """Return the bank for training rows; a search asks again for every task and every model."""
+    return bank._fit(inputs)
 
 
 def _gaussians(
