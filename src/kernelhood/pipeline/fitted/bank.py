@@ -12,6 +12,17 @@ from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.pipeline.reading import TaskReader
 
 
+def is_fitted(kernels: Any) -> bool:
+    """Return whether the parameter `kernels` stands for a bank that is fitted to the inputs.
+
+    Examples
+    --------
+    >>> is_fitted("auto"), is_fitted("paper")
+    (True, False)
+    """
+    return isinstance(kernels, AutoBank) or (isinstance(kernels, str) and kernels in BANKS)
+
+
 class KernelChoice(TaskReader):
     """From the parameter `kernels` to the bank of a fit."""
 
@@ -38,7 +49,7 @@ class KernelChoice(TaskReader):
         return bank.imputed(inputs) if self.missing == "indicator" else bank
 
     def _takes_categories(self) -> bool:
-        return isinstance(self._read_bank(), AutoBank)
+        return is_fitted(self.kernels)
 
     def _summary(self, points: Any, problems: Sequence[TaskProblem]) -> InputSummary:
         """Look at the rows of all tasks, each of which may belong to several."""

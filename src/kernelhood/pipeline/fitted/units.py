@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.kernels import AutoBank
 from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.fitted.bank import is_fitted
 from kernelhood.pipeline.problem import Pair
 from kernelhood.tasks import TaskRows
 
@@ -102,7 +102,7 @@ class StandardizedTargets(MultiTaskKernelModel):
     def _standardizes(self) -> bool:
         """Return whether targets are standardised: "auto" means with a bank that is fitted."""
         if isinstance(self.standardize_targets, str):
-            return isinstance(self._read_bank(), AutoBank)
+            return is_fitted(self.kernels)
         return bool(self.standardize_targets)
 
     def _encoded(self, tasks: list[TaskRows], weights: list[Array]) -> list[list[Pair]]:
