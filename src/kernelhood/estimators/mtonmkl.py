@@ -21,7 +21,7 @@ from kernelhood.penalties import Concave, Penalty
 from kernelhood.pipeline.docs import documented
 from kernelhood.pipeline.inspection import Neighborhood
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
-from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.targets import MultiTaskClassifier
 from kernelhood.pipeline.task_kernels import TaskKernels
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave
@@ -30,6 +30,7 @@ from kernelhood.solvers.neighborhood import identity_projection, neighborhood_we
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import valued
+from kernelhood.uncertainty.loss_choice import LossChoice
 
 
 class _NeighborhoodStep(FormulationSearch):
@@ -209,13 +210,11 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
 
 
 @documented
-class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegressor):
+class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters
     ----------
-    loss : "epsilon_insensitive" or Loss
-        The loss, or one of your own.
     standardize_targets : bool or "auto"
         Whether targets are standardised inside, so that `C`, `epsilon` and `beta` have no units.
         Tasks that are solved together and have the same quantity as their target have one unit,
@@ -235,7 +234,6 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "loss": [StrOptions({"epsilon_insensitive"}), Loss],
         "standardize_targets": ["boolean", StrOptions({"auto"})],
     }
 
@@ -248,6 +246,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
         beta: float = 1e-3,
         epsilon: float = 0.1,
         loss: str | Loss = "epsilon_insensitive",
+        quantile: float = 0.5,
         standardize_targets: bool | str = "auto",
         formulation: str | Formulation = "normalized",
         neighborhood: Any = None,
@@ -277,6 +276,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
             verbose=verbose,
         )
         self.loss = loss
+        self.quantile = quantile
         self.standardize_targets = standardize_targets
         self.eta, self.beta = eta, beta
         self.formulation = formulation

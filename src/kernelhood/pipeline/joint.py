@@ -17,6 +17,7 @@ from kernelhood.pipeline.joint_samples import JointSamples
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.relations import TaskRelation
 from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.neighborhood import span_rank
 from kernelhood.solvers.solution import Solution
 
@@ -106,7 +107,7 @@ class JointKernels:
         """Return the SVMs of all tasks as one."""
         losses = self.samples.losses(problems, intercept)
         return [
-            Block(self.operator(cells, matrices, separate), loss)
+            block_of(self.operator(cells, matrices, separate), loss)
             for cells, loss in zip(self.samples.cells, losses, strict=True)
         ]
 

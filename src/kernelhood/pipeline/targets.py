@@ -255,7 +255,7 @@ class MultiTaskRegressor(RegressorMixin, StandardizedTargets):
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
         loss = self._loss()
         return [
-            [Pair.whole(loss.box(task.y, self.C * weight))]
+            [Pair.whole(loss.at(task.y, self.C * weight))]
             for task, weight in zip(tasks, sample_weights, strict=True)
         ]
 
