@@ -29,6 +29,7 @@ RELATIONS: dict[str, Settings] = {
 }
 
 _FORMULATIONS = ("corrected", "normalized")
+_LOSSES = ("epsilon_insensitive", "squared")
 _EPSILONS = (0.1, 0.01, 0.4)
 
 
@@ -181,7 +182,7 @@ def losses_of(loss: Any, epsilon: float | None, grid: Settings) -> dict[str, Set
         May have lists for "loss" and "epsilon".
     """
     tubes = grid.get("epsilon", _EPSILONS) if epsilon is None else (epsilon,)
-    losses = grid.get("loss", ("epsilon_insensitive",)) if loss is None else (loss,)
+    losses = grid.get("loss", _LOSSES) if loss is None else (loss,)
     found: dict[str, Settings] = {}
     for one in losses:
         if one == "epsilon_insensitive":
