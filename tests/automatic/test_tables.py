@@ -1,0 +1,148 @@
+"""Estimators that choose, on real tables and inside scikit-learn."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kernelhood as kh
+
+SIZES = (1, 2, 3, 5, 24, 30)
+QUICK = {"kernels": "small", "formulation": "corrected"}
+REGRESSOR = kh.MTONMKLRegressorCV(epsilon=0.1, loss="epsilon_insensitive", cv=2, **QUICK)
+CLASSIFIER = kh.MTONMKLClassifierCV(cv=2, **QUICK)
+
+CLOSE_NOT_EQUAL = (
+    "A weight of two is a sample repeated, but folds deal out rows, not weights: repeated rows may "
+    "come to lie on both sides of a split. scikit-learn's GridSearchCV fails it for this reason."
+)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    site = np.repeat([f"site {k}" for k in range(len(SIZES))], SIZES)
+    X = rng.normal(size=(len(site), 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=len(site))
+    return pd.DataFrame(X, columns=["a", "b", "c"]).assign(site=site, y=y)
+
+
+def columns(frame):
+    return frame[["a", "b", "c", "site"]]
+
+
+def labels(frame):
+    found = np.where(frame.y > 0.0, "yes", "no")
+    found[frame.site == "site 3"] = "yes"
+    return found
+
+
+def test_tiny_tasks(frame):
+    model = clone(REGRESSOR).set_params(task_column="site", cv=5).fit(columns(frame), frame.y)
+    assert model.tasks_ == [f"site {k}" for k in range(len(SIZES))]
+    assert np.isnan(model.best_task_scores_["site 0"])
+    assert model.score(columns(frame), frame.y) > 0.8
+    beside = clone(REGRESSOR).set_params(cv=5)
+    beside.fit(frame[["a", "b", "c"]], frame.y, task=frame[["site"]])
+    assert beside.best_params_ == model.best_params_
+
+
+def test_tasks_of_one_class_are_named_once(frame):
+    model = clone(CLASSIFIER).set_params(task_column="site", cv=5)
+    with pytest.warns(UserWarning, match=r"only one class in \d of 6 tasks") as heard:
+        model.fit(columns(frame), labels(frame))
+    assert len(heard) == 1
+    assert set(model.predict(columns(frame))) == {"yes", "no"}
+
+
+def test_polars_frames(frame):
+    polars = pytest.importorskip("polars")
+    given = columns(frame)
+    other = polars.DataFrame({name: given[name].to_numpy() for name in given.columns})
+    model = clone(REGRESSOR).set_params(task_column="site").fit(other, polars.Series(frame.y))
+    same = clone(REGRESSOR).set_params(task_column="site").fit(given, frame.y)
+    np.testing.assert_allclose(model.predict(other), same.predict(given))
+    assert list(model.feature_names_in_) == list(given.columns)
+
+
+def test_missing_values_and_text(frame):
+    given = columns(frame).assign(colour=np.tile(["red", "blue"], 33)[: len(frame)])
+    given.loc[::7, "a"] = np.nan
+    model = clone(REGRESSOR).set_params(task_column="site", missing="indicator", kernels=None)
+    assert model.fit(given, frame.y).score(given, frame.y) > 0.4
+    with pytest.raises(ValueError, match="column 'a' holds missing values"):
+        clone(model).set_params(missing="error").fit(given, frame.y)
+
+
+def test_targets_of_two_dimensions(frame):
+    X = frame[["a", "b", "c"]].to_numpy()
+    Y = np.column_stack([frame.y, -1000.0 * frame.y])
+    model = clone(REGRESSOR).fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+    assert model.score(X, Y) > 0.8
+
+
+def test_a_single_task_needs_no_name(frame):
+    X = frame[["a", "b", "c"]].to_numpy()
+    model = clone(REGRESSOR).fit(X, frame.y)
+    assert {kind.split(",")[0] for kind in model.cv_results_["kind"]} == {"independent"}
+    assert model.predict(X).shape == (len(X),)
+
+
+def test_in_a_pipeline_and_in_searches(frame):
+    scaled = make_column_transformer(
+        (StandardScaler(), ["a", "b", "c"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    model = make_pipeline(scaled, clone(REGRESSOR).set_params(task_column="site"))
+    folds = kh.TaskStratifiedKFold(2, task_column="site")
+    search = GridSearchCV(model, {"mtonmklregressorcv__relation": ["mixed", "pooled"]}, cv=folds)
+    search.fit(columns(frame), frame.y)
+    assert search.score(columns(frame), frame.y) > 0.8
+    assert search.best_estimator_[-1].n_features_in_ == 4
+
+
+def test_tasks_are_routed(frame):
+    X, task = frame[["a", "b", "c"]], frame.site.to_numpy()
+    with config_context(enable_metadata_routing=True):
+        model = clone(REGRESSOR).set_fit_request(task=True).set_score_request(task=True)
+        folds = kh.TaskStratifiedKFold(2).set_split_request(task=True)
+        found = cross_validate(model, X, frame.y, cv=folds, params={"task": task})
+    assert found["test_score"].mean() > 0.5
+
+
+def test_copies_files_and_pictures(frame):
+    model = clone(REGRESSOR).set_params(task_column="site")
+    assert "MTONMKLRegressorCV" in model._repr_html_()
+    model.fit(columns(frame), frame.y)
+    content = pickle.dumps(model)
+    again = pickle.loads(content)
+    np.testing.assert_array_equal(again.predict(columns(frame)), model.predict(columns(frame)))
+    assert again.summary() == model.summary()
+    assert not hasattr(clone(model), "n_features_in_")
+
+
+def test_processes_find_the_same(frame):
+    model = clone(REGRESSOR).set_params(task_column="site").fit(columns(frame), frame.y)
+    other = clone(model).set_params(n_jobs=2).fit(columns(frame), frame.y)
+    assert other.best_params_ == model.best_params_
+    np.testing.assert_allclose(other.predict(columns(frame)), model.predict(columns(frame)))
+
+
+def expected_failures(estimator):
+    names = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{one}_data": CLOSE_NOT_EQUAL for one in names}
+
+
+@parametrize_with_checks([REGRESSOR, CLASSIFIER], expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
