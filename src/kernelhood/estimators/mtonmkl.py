@@ -30,7 +30,8 @@ from kernelhood.solvers.neighborhood import identity_projection, neighborhood_we
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import valued
-from kernelhood.uncertainty.loss_choice import LossChoice
+from kernelhood.uncertainty.intervals import CalibratedRegressor
+from kernelhood.uncertainty.quantiles import QuantilePath
 
 
 class _NeighborhoodStep(FormulationSearch):
@@ -210,7 +211,7 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
 
 
 @documented
-class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
+class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, CalibratedRegressor):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters
@@ -248,6 +249,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
         loss: str | Loss = "epsilon_insensitive",
         quantile: float = 0.5,
         standardize_targets: bool | str = "auto",
+        calibration: float | None = None,
         formulation: str | Formulation = "normalized",
         neighborhood: Any = None,
         radius: float | None = None,
@@ -275,8 +277,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
             n_jobs=n_jobs,
             verbose=verbose,
         )
-        self.loss = loss
-        self.quantile = quantile
+        self.loss, self.quantile, self.calibration = loss, quantile, calibration
         self.standardize_targets = standardize_targets
         self.eta, self.beta = eta, beta
         self.formulation = formulation
