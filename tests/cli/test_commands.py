@@ -15,7 +15,7 @@ from tests.cli.tables import hard_table, plain_table
 
 def fit(say, table, folder, *more):
     table.to_csv(folder / "t.csv", index=False)
-    words = ["--task", "shop", "--target", "sold", "--search", "fast"]
+    words = ["--task", "shop", "--target", "sold", "--search", "quick"]
     return say("fit", folder / "t.csv", "--out", folder / "m.skops", *words, *more)
 
 
@@ -38,7 +38,13 @@ def test_inspect_says_the_same_as_text_and_page(shops, say, tmp_path):
     code, text, errors = say("inspect", shops / "model.skops", "--out", tmp_path / "i.html")
     assert (code, errors) == (0, "")
     page = (tmp_path / "i.html").read_text(encoding="utf-8")
-    for name in ("task 1", "x3", "pooled ridge", "rows held out before the choice", "runner-up"):
+    for name in (
+        "task 1",
+        "x3",
+        "pooled ridge",
+        "rows held out before the choice",
+        "models were tried",
+    ):
         assert name in text
         assert name in page
     assert "kernelhood fit" in text
@@ -116,7 +122,7 @@ def test_svmlight_with_tasks_as_query_ids(say, tmp_path):
         label = 1 if x[0] > 0 else -1
         lines.append(f"{label} qid:{row % 2 + 1} 1:{x[0]:.4f} 3:{x[1]:.4f}")
     (tmp_path / "t.svm").write_text("\n".join(lines))
-    words = ["--task", "qid", "--target", "target", "--search", "fast", "--out"]
+    words = ["--task", "qid", "--target", "target", "--search", "quick", "--out"]
     code, text, errors = say("fit", tmp_path / "t.svm", *words, tmp_path / "m.skops")
     assert code == 0, errors
     assert "40 rows, 2 tasks, classification of target" in text
@@ -163,6 +169,36 @@ def test_a_bank_of_ones_own(say, tmp_path):
     assert "gaussian(1.5) on x1, x2" in text or "linear" in text
 
 
+def test_quantiles_are_in_the_file_and_in_the_predictions(say, tmp_path):
+    code, _, errors = fit(say, plain_table(), tmp_path, "--quantiles", "0.1", "0.5", "0.9")
+    assert code == 0, errors
+    code, text, errors = say("predict", tmp_path / "m.skops", tmp_path / "t.csv")
+    assert code == 0, errors
+    found = pd.read_csv(io.StringIO(text))
+    assert list(found)[4:] == ["q=0.1", "q=0.5", "q=0.9"]
+    assert (found["q=0.1"] <= found["q=0.9"]).all()
+    inside = plain_table()["sold"].between(found["q=0.1"], found["q=0.9"])
+    assert inside.mean() > 0.6
+    estimator = kh.load(tmp_path / "m.skops").estimator
+    with pytest.raises(ValueError, match="were not fitted before the model was saved"):
+        estimator.predict_quantiles(np.zeros((1, 6)), task=["task 1"], quantiles=[0.25])
+
+
+@pytest.mark.skipif(
+    "probability" not in kh.MTONMKLClassifier().get_params(), reason="there are no probabilities"
+)
+def test_probabilities_are_in_the_predictions(say, tmp_path):
+    table = plain_table("classification")
+    code, _, errors = fit(say, table, tmp_path, "--probability")
+    assert code == 0, errors
+    code, text, errors = say("predict", tmp_path / "m.skops", tmp_path / "t.csv")
+    assert code == 0, errors
+    found = pd.read_csv(io.StringIO(text))
+    assert list(found)[4:] == ["p=-1", "p=1"]
+    np.testing.assert_allclose(found["p=-1"] + found["p=1"], 1.0)
+    assert ((found["p=1"] > 0.5) == (found["prediction"] == 1)).all()
+
+
 @pytest.mark.skipif(
     not (get_data_home() / "gefcom2012").is_dir(), reason="the files of Load are not here"
 )
@@ -170,7 +206,7 @@ def test_a_table_of_loads(say, tmp_path):
     data = load_load(n_samples=40, zones=[1, 2, 4], scale=False, random_state=0, as_frame=True)
     table = data.X.assign(zone=data.task, load=data.y)
     table.to_csv(tmp_path / "loads.csv", index=False)
-    words = "--task zone --target load --search fast --holdout 0.25 --categories season --out"
+    words = "--task zone --target load --holdout 0.25 --categories season -q --out"
     code, text, errors = say("fit", tmp_path / "loads.csv", *words.split(), tmp_path / "m.skops")
     assert code == 0, errors
     assert "120 rows, 3 tasks, regression of load" in text

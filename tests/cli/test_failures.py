@@ -33,11 +33,13 @@ NAMED = ["--task", "shop", "--target", "sold"]
         ([*NAMED, "--holdout", "0.2", "--holdout-after", "2024-01-01"], "give one"),
         ([*NAMED, "--holdout-after", "2024-01-01"], "no feature is one: name it by dates"),
         ([*NAMED, "--kernels", "none.toml"], "No such file"),
+        ([*NAMED, "--quantiles", "0.9", "0.1"], "quantiles must be levels between 0 and 1"),
+        ([*NAMED, "--probability"], "probability is for classification"),
         ([*NAMED, "--kind", "classification"], "target='sold' holds 48 classes"),
     ],
 )
 def test_fit_says_what_is_wrong(words, said, table, say, tmp_path):
-    words = [*words, "--search", "fast"]
+    words = [*words, "--search", "quick"]
     if "classification" in words:
         words += ["--drop", "x1"]
         plain_table(n_samples=60).to_csv(tmp_path / "long.csv", index=False)

@@ -13,9 +13,9 @@ for name in ("pandas", "pyarrow", "skops"):
 def model():
     from kernelhood.tables import fit_table
 
-    table = plain_table(n_tasks=4)
+    table = plain_table(n_tasks=4, n_samples=40)
     table["shop"] = table["shop"].replace({"task 4": "<b>北京 & Köln</b>"})
-    return fit_table(table, task="shop", target="sold", groups="region", search="fast")
+    return fit_table(table, task="shop", target="sold", groups="region", search="quick")
 
 
 @pytest.fixture(scope="session")

@@ -31,8 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_roles(parser, required=True)
     add("--holdout", type=float, metavar="SHARE", help="part of each task that only judges")
     add("--holdout-after", metavar="DATE", help="rows after this date only judge")
-    add("--kernels", default="auto", metavar="BANK", help="auto, paper, or a TOML file of kernels")
-    add("--search", choices=SEARCHES, default="full", help="how many models to choose from")
+    add("--kernels", default="auto", metavar="BANK", help="auto, small, paper, or a TOML file")
+    add("--search", choices=SEARCHES, default="fast", help="how much to try (default: fast)")
+    add("--quantiles", type=float, nargs="+", metavar="LEVEL", default=[], help="such as 0.1 0.9")
+    add("--probability", action="store_true", help="predict the probabilities of classes as well")
     add("--jobs", type=int, default=None, metavar="N", help="processes (default: one)")
     add("-q", "--quiet", action="store_true", help="show no progress bar")
     parser.set_defaults(command=_fit)
@@ -49,6 +51,8 @@ def _fit(args: argparse.Namespace) -> Report:
         holdout=args.holdout,
         holdout_after=args.holdout_after,
         search=args.search,
+        quantiles=args.quantiles,
+        probability=args.probability,
         n_jobs=args.jobs,
         verbose=int(shows_progress(args.quiet)),
     )

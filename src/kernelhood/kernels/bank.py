@@ -78,10 +78,11 @@ class KernelBank(Sequence[Kernel]):
 
     def __getstate__(self) -> dict[str, Any]:
         # How kernels are evaluated together follows from them, and is made anew.
-        return {"kernels": self.kernels}
+        return {"kernels": self.kernels, "names": self._names, "inputs": self.inputs}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.kernels = tuple(state["kernels"])
+        self.kernels, self.inputs = tuple(state["kernels"]), state["inputs"]
+        self._names = None if state["names"] is None else tuple(state["names"])
         self._plan = plan_of(self.kernels)
 
     @property

@@ -64,6 +64,13 @@ def compact(model: Any, *, neighborhoods: bool = True) -> Any:
     if hasattr(model, "weights_"):
         small = _with_used_kernels(small)
     _forget(small, ("_all_support",))
+    if hasattr(small, "_problems"):
+        # The training rows are for levels that are asked for later: those there are stay.
+        small._problems = []
+        levels = small._at_level.items()
+        small._at_level = {
+            level: compact(one, neighborhoods=neighborhoods) for level, one in levels
+        }
     return small
 
 
@@ -82,6 +89,8 @@ def restored(model: Any) -> Any:
             restored(step)
     elif hasattr(model, "_support_task") and not hasattr(model, "_all_support"):
         model._all_support = stack_rows(model.support_vectors_)
+    for one in getattr(model, "_at_level", {}).values():
+        restored(one)
     return model
 
 
@@ -109,7 +118,9 @@ def _with_used_kernels(model: Any) -> Any:
             used |= np.asarray(values).reshape(-1, len(bank)).any(axis=0)
     if used.all() or not used.any():
         return model
-    model._bank = KernelBank([kernel for kernel, kept in zip(bank, used, strict=True) if kept])
+    kept = np.flatnonzero(used).tolist()
+    names = [bank.names[k] for k in kept]
+    model._bank = KernelBank([bank[k] for k in kept], names=names, inputs=bank.inputs)
     for name in (*_BY_KERNEL, *_BY_TWO_KERNELS):
         values = getattr(model, name, None)
         if values is not None and np.size(values):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kernelhood import estimators, kernels, relations
 from kernelhood.bounds import BoundTerms
+from kernelhood.kernels import inputs
 from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.fitted.units import TargetUnits
 from kernelhood.related.adapted import Adapted
 from kernelhood.tables import columns
 from kernelhood.tables.encoder import TableEncoder
@@ -18,7 +20,16 @@ _TABLES = (
     TableEncoder,
     TableModel,
 )
-_PARTS = (BoundTerms, Adapted, kernels.KernelBank)
+_PARTS = (
+    BoundTerms,
+    Adapted,
+    TargetUnits,
+    kernels.KernelBank,
+    kernels.AutoBank,
+    inputs.FittedInputs,
+    inputs.ImputedInputs,
+    inputs.Coded,
+)
 #: A kernel that is any function is no data.
 _CODE = (kernels.Custom,)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kernelhood._typing import Array
@@ -65,24 +63,4 @@ def choice_lines(found: Inspection) -> list[str]:
     found : Inspection
         Of a table's model.
     """
-    choice = found.record.get("choice")
-    if not choice:
-        return []
-    lines = [
-        f"chosen among {len(choice['path'])} models by cross-validation: "
-        f"{_settings(choice['params'])}, score {choice['score']:.4f}."
-    ]
-    second = choice["runner_up"]
-    if second is not None:
-        lines.append(
-            f"runner-up: {_settings(second['params'])}, score {second['score']:.4f} "
-            f"(standard deviation over splits {second['spread']:.4f})."
-        )
-    return lines
-
-
-def _settings(params: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in params.items()
-    )
+    return list(found.record.get("choice", {}).get("summary", []))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.kernels.bank import kernel_name
 from kernelhood.persistence import ModelHeader
 from kernelhood.tables.model import TableModel
 
@@ -97,17 +96,20 @@ def _kernels(estimator: Any, table: TableModel | None) -> tuple[list[str], Array
     totals = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0.0)
     names = list(estimator._kernel_names())
-    if table is not None and len(estimator._bank) == len(names):
-        names = [_named(kernel, table.encoder.sources_) for kernel in estimator._bank]
+    if table is not None:
+        features = table.encoder.get_feature_names_out().tolist()
+        names = [_named(name, features) for name in names]
     used = np.flatnonzero(shares.any(axis=0)).tolist()
     return [names[k] for k in used], shares[:, used]
 
 
-def _named(kernel: Any, sources: list[str]) -> str:
-    if kernel.columns is None:
-        return kernel_name(kernel)
-    own = list(dict.fromkeys(sources[int(column)] for column in kernel.columns))
-    return f"{kernel_name(kernel.with_columns(None))} on {', '.join(own)}"
+def _named(name: str, features: list[str]) -> str:
+    """Return the name of a kernel with names of features in the place of their numbers."""
+    kernel, bracket, numbers = name.rstrip("]").partition("[")
+    if not bracket or not all(one.isdigit() for one in numbers.split(",")):
+        return name
+    own = [features[int(number)] for number in numbers.split(",")]
+    return f"{kernel} on {', '.join(own)}"
 
 
 def _similarity(estimator: Any, weights: Array) -> tuple[Array, str]:

@@ -67,7 +67,10 @@ def _choice(found: Inspection) -> list[str]:
     lines = choice_lines(found)
     if not lines:
         return []
-    caption = "Mean validation score of every model that was tried; bars: standard deviation."
+    caption = (
+        "Mean validation score of every model that was tried, in this order; bars: standard "
+        "deviation over splits. Models that fall behind are dropped before they see all splits."
+    )
     drawing = path_drawing(found.record["choice"]["path"])
     text = [f"<p>{escape(line)}</p>" for line in lines]
     return ["<h2>Choice</h2>", *text, _figure("path", drawing, caption, "plot")]

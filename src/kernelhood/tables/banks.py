@@ -1,4 +1,4 @@
-"""The kernels for the features of a table: a bank made for them, or the user's own from a file."""
+"""The kernels for the features of a table: banks by name, or the user's own from a file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn.metrics import euclidean_distances
-
-from kernelhood._typing import Array
 from kernelhood.kernels import (
     Gaussian,
     Kernel,
@@ -20,15 +16,10 @@ from kernelhood.kernels import (
     Normalized,
     Pairwise,
     Polynomial,
-    default_bank,
 )
 from kernelhood.tables.encoder import TableEncoder, shown
 
-BANKS = ("auto", "paper")
-
-_SPREADS = (0.25, 0.5, 1.0, 2.0, 4.0)
-_MOST_COLUMNS = 25
-_ENOUGH = 500
+BANKS = ("auto", "small", "paper")
 
 _SETTINGS: dict[str, tuple[Callable[..., Kernel], dict[str, Any]]] = {
     "linear": (Linear, {}),
@@ -38,28 +29,24 @@ _SETTINGS: dict[str, tuple[Callable[..., Kernel], dict[str, Any]]] = {
 }
 
 
-def make_bank(kernels: Any, encoder: TableEncoder, X: Array) -> KernelBank:
-    """Return the kernels on encoded features.
+def make_bank(kernels: Any, encoder: TableEncoder) -> Any:
+    """Return the kernels on encoded features, as `choose` takes them.
 
     Parameters
     ----------
-    kernels : {"auto", "paper"}, path-like, KernelBank or list of dict
-        "auto": linear, and Gaussians around the median distance of the rows, on all features and
-        on those of each column; "paper": the ten of `default_bank`; else a TOML file, see
-        `read_bank`, or what is in one.
+    kernels : {"auto", "small", "paper"}, path-like, KernelBank or list of dict
+        "auto" leaves the choice between "small", on all features, and a bank with kernels on
+        single features as well; "paper" is `default_bank`; else a TOML file, see `read_bank`, or
+        what is in one.
     encoder : TableEncoder
         Fitted; says which features come from which column.
-    X : ndarray of shape (n_rows, n_features)
-        Encoded rows.
     """
     if isinstance(kernels, KernelBank):
         return kernels
     if isinstance(kernels, list):
         return KernelBank([_kernel(one, encoder, "kernels") for one in kernels])
-    if kernels == "paper":
-        return default_bank()
-    if kernels == "auto":
-        return _bank_for(encoder, X)
+    if kernels in BANKS:
+        return None if kernels == "auto" else kernels
     return KernelBank([_kernel(one, encoder, str(kernels)) for one in read_bank(kernels)])
 
 
@@ -118,30 +105,3 @@ def _kernel(given: dict[str, Any], encoder: TableEncoder, where: str) -> Kernel:
     except (TypeError, ValueError) as error:
         raise ValueError(f"kernels={where}: {given} is no kernel: {error}") from error
     return Normalized(kernel) if given.get("normalized", False) else kernel
-
-
-def _bank_for(encoder: TableEncoder, X: Array) -> KernelBank:
-    """Return kernels on all features, and one on those of each column where there are not many."""
-    some = X[:: -(-len(X) // _ENOUGH)]
-    median = _median_distance(some)
-    kernels: list[Kernel] = [Normalized(Linear()), Normalized(Polynomial())]
-    kernels += [Gaussian(_rounded(factor * median)) for factor in _SPREADS]
-    columns = list(dict.fromkeys(encoder.sources_))
-    if 1 < len(columns) <= _MOST_COLUMNS:
-        for column in columns:
-            features = [k for k, source in enumerate(encoder.sources_) if source == column]
-            spread = _median_distance(some[:, features])
-            kernels.append(Gaussian(_rounded(spread), columns=tuple(features)))
-    return KernelBank(kernels)
-
-
-def _rounded(spread: float) -> float:
-    """Return a spread with as many digits as anyone wants to read."""
-    return float(f"{spread:.2g}")
-
-
-def _median_distance(X: Array) -> float:
-    """Return the median distance between rows that differ, 1 where none do."""
-    apart = euclidean_distances(X)[np.triu_indices(len(X), 1)]
-    apart = apart[apart > 1e-3]
-    return float(np.median(apart)) if len(apart) else 1.0

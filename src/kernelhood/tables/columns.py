@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.tables.values import days, is_text, labels, numbers
+from kernelhood.tables.values import days, labels, numbers
 
 #: Most frequent categories that get a feature of their own.
 MOST_LEVELS = 30
+
+#: A column as numbers, and which entries are none.
+Read = tuple[Array, AnyArray]
 
 _YEAR, _WEEK = 365.2425, 7.0
 _CYCLES = {"year": _YEAR, "week": _WEEK, "day": 1.0}
@@ -51,10 +54,10 @@ class NumberColumn:
         """Names of the features."""
         return [self.name, *([f"{self.name} missing"] if self.indicator else [])]
 
-    def encode(self, column: Any) -> Array:
+    def encode(self, column: Any, read: Read | None = None) -> Array:
         """Return the features of shape (n_rows, n_features)."""
-        values, wrong = numbers(column)
-        _refuse(self.name, column, wrong, "a number")
+        values, wrong = numbers(column) if read is None else read
+        refuse(self.name, column, wrong, "a number")
         absent = np.isnan(values)
         scaled = (np.where(absent, self.median, values) - self.mean) / self.spread
         return np.column_stack([scaled, *([absent.astype(np.float64)] if self.indicator else [])])
@@ -117,7 +120,7 @@ class DateColumn:
     def encode(self, column: Any) -> Array:
         """Return the features of shape (n_rows, n_features)."""
         values, wrong = days(column)
-        _refuse(self.name, column, wrong, "a date such as 2024-05-17 or 2024-05-17 08:30")
+        refuse(self.name, column, wrong, "a date such as 2024-05-17 or 2024-05-17 08:30")
         absent = np.isnan(values)
         filled = np.where(absent, self.median, values)
         parts = [(filled - self.mean) / self.spread]
@@ -217,72 +220,6 @@ class LeftOut:
 Column = NumberColumn | DateColumn | CategoryColumn | LeftOut
 
 
-def learn_column(name: str, column: Any, asked: str | None = None) -> Column:
-    """Return how a column is treated, from what its training rows hold.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    column : Series
-        Its training rows.
-    asked : {"number", "date", "category"}, optional
-        What the user says it is.
-    """
-    values, wrong = numbers(column)
-    if asked == "number":
-        _refuse(name, column, wrong, "a number")
-    # Booleans are text here: true and false are levels.
-    if asked == "number" or (asked is None and not wrong.any() and not _is_bool(column)):
-        return _number_or_nothing(name, values)
-    if asked == "date" or (asked is None and is_maybe_date(column)):
-        dates, wrong = days(column)
-        if asked == "date":
-            _refuse(name, column, wrong, "a date such as 2024-05-17 or 2024-05-17 08:30")
-        if not wrong.any() and not np.isnan(dates).all():
-            return _date_or_nothing(name, dates)
-    return _category_or_nothing(name, labels(column))
-
-
-def is_maybe_date(column: Any) -> bool:
-    """Return whether the first entry that is not missing looks like a date."""
-    if not is_text(column):
-        return True
-    first = next((value for value in labels(column.head(1000)).tolist() if value), None)
-    return first is not None and len(first) >= 10 and first[4] == first[7] == "-"
-
-
-def _is_bool(column: Any) -> bool:
-    return str(column.dtype) in ("bool", "boolean")
-
-
-def _number_or_nothing(name: str, values: Array) -> Column:
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return LeftOut(name, "it holds no value")
-    if len(known) == len(values) and np.ptp(known) == 0.0:
-        return LeftOut(name, f"it is {known[0]:g} in every row")
-    return NumberColumn.learned(name, values)
-
-
-def _date_or_nothing(name: str, values: Array) -> Column:
-    if not np.isnan(values).any() and np.ptp(values) == 0.0:
-        return LeftOut(name, "it is the same date in every row")
-    return DateColumn.learned(name, values)
-
-
-def _category_or_nothing(name: str, values: AnyArray) -> Column:
-    known = {value for value in values.tolist() if value is not None}
-    if not known:
-        return LeftOut(name, "it holds no value")
-    if len(known) == 1 and None not in values.tolist():
-        return LeftOut(name, f"it is {next(iter(known))!r} in every row")
-    found = CategoryColumn.learned(name, values)
-    if not found.levels:
-        return LeftOut(name, "every value occurs once, as in a number of the row or free text")
-    return found
-
-
 def _scale(values: Array) -> tuple[float, float]:
     """Return mean and standard deviation, 1 for the latter where it is lost in rounding."""
     # Divided first, so that squares of very large numbers do not overflow.
@@ -291,7 +228,8 @@ def _scale(values: Array) -> tuple[float, float]:
     return mean, spread if spread > 1e-12 * size else 1.0
 
 
-def _refuse(name: str, column: Any, wrong: AnyArray, wanted: str) -> None:
+def refuse(name: str, column: Any, wrong: AnyArray, wanted: str) -> None:
+    """Raise where entries of a column are not what they should be."""
     if wrong.any():
         row = int(np.argmax(wrong))
         value = str(column.iloc[row])

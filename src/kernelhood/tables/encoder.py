@@ -9,7 +9,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.tables.columns import Column, LeftOut, learn_column
+from kernelhood.tables.columns import Column, LeftOut, NumberColumn
+from kernelhood.tables.kinds import learn_column
+from kernelhood.tables.values import table_numbers
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -77,8 +79,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if unknown:
             raise ValueError(f"there is no column {unknown[0]!r}; there are {shown(names)}.")
         self.columns_: list[Column] = [
-            learn_column(name, column, asked.get(name))
-            for name, (_, column) in zip(names, X.items(), strict=True)
+            learn_column(name, column, asked.get(name), read)
+            for name, (_, column), read in zip(names, X.items(), table_numbers(X), strict=True)
         ]
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
@@ -107,7 +109,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         lacking = [one.name for one in used if one.name not in X.columns]
         if lacking:
             raise ValueError(f"column {lacking[0]!r} is missing; the table has {shown(X.columns)}.")
-        return np.hstack([one.encode(X[one.name]) for one in used])
+        numeric = [one.name for one in used if isinstance(one, NumberColumn)]
+        read = dict(zip(numeric, table_numbers(X[numeric]), strict=True))
+        return np.hstack(
+            [
+                one.encode(X[one.name], read[one.name])
+                if isinstance(one, NumberColumn)
+                else one.encode(X[one.name])
+                for one in used
+            ]
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Return the names of the features.

@@ -11,9 +11,11 @@ from sklearn.base import clone
 
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
+from kernelhood.estimators import MTONMKLClassifier
+from kernelhood.kernels import KernelBank
 from kernelhood.model_selection import TaskShuffleSplit
 from kernelhood.tables.banks import BANKS, make_bank, read_bank
-from kernelhood.tables.choice import SEARCHES, choose, described_choice, folds
+from kernelhood.tables.choice import SEARCHES, choose, described_choice, judging_folds
 from kernelhood.tables.columns import DateColumn
 from kernelhood.tables.encoder import TableEncoder
 from kernelhood.tables.model import TableModel
@@ -21,6 +23,7 @@ from kernelhood.tables.notes import worth_a_look
 from kernelhood.tables.roles import CLASSIFICATION, REGRESSION, Roles, Rows, read_rows, rows_after
 from kernelhood.tables.scores import METRIC, TASK_MEAN, baseline_predictions, score_table
 from kernelhood.tables.usage import column_usage
+from kernelhood.uncertainty.quantiles import checked_levels
 
 _LEFT_OUT = "rows left out of the fit, in turn, at the chosen parameters"
 _HELD_OUT = "rows held out before the choice"
@@ -40,7 +43,9 @@ def fit_table(
     kernels: Any = "auto",
     holdout: float | None = None,
     holdout_after: str | None = None,
-    search: str = "full",
+    search: str = "fast",
+    quantiles: Any = (),
+    probability: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> TableModel:
@@ -62,15 +67,19 @@ def fit_table(
         Columns to learn from, or not to; by default all but task, target and groups.
     categories, dates : sequence of str
         Features that are categories or dates, whatever they look like.
-    kernels : {"auto", "paper"}, path-like, KernelBank or list of dict
+    kernels : {"auto", "small", "paper"}, path-like, KernelBank or list of dict
         The base kernels; see `make_bank`.
     holdout : float, optional
         Share of each task's rows that only judge. The chosen model is then fitted again to all.
     holdout_after : str, optional
         Rows after this date only judge, instead. It is looked up in the one feature that is a
         date, or in the first of `dates`.
-    search : {"full", "fast"}
-        How many models to choose from.
+    search : {"quick", "fast", "full"}
+        How many models to choose from; "quick" chooses only how strongly to regularise.
+    quantiles : sequence of float
+        Levels between 0 and 1, ascending, that `predict_frame` adds; for regression.
+    probability : bool
+        Whether `predict_frame` adds the probability of each class; for classification.
     n_jobs : int, optional
         Processes of the search.
     verbose : int
@@ -86,7 +95,7 @@ def fit_table(
     >>> from kernelhood.tables import fit_table
     >>> data = kh.datasets.make_multitask(n_tasks=2, n_samples=20, as_frame=True, random_state=0)
     >>> table = data.X.assign(shop=data.task, sold=data.y)
-    >>> model = fit_table(table, task="shop", target="sold", search="fast", holdout=0.25)
+    >>> model = fit_table(table, task="shop", target="sold", search="quick", holdout=0.25)
     >>> [row["rows"] for row in model.record["scores"]]
     [5, 5, 10]
     """
@@ -94,6 +103,7 @@ def fit_table(
     _check(kind, kernels, holdout, holdout_after, search)
     rows = read_rows(table, Roles(task, target, kind, groups, features, drop, categories, dates))
     settings = _Settings(kernels, search, n_jobs, verbose, tuple(categories), tuple(dates))
+    _check_extras(rows.kind, quantiles, probability)
     whole = _Encoded(rows, settings)
     held_out = _held_out(whole, holdout, holdout_after)
     trained = whole if held_out is None else _Encoded(rows.take(~held_out), settings)
@@ -103,19 +113,19 @@ def fit_table(
     else:
         estimator = whole.refit(found.best_estimator_)
         scores = trained.scores_of(found.best_estimator_, rows.take(held_out))
-    model = TableModel(
-        whole.encoder, estimator, task, target, rows.kind, groups, whole.centre, whole.scale
-    )
+    if probability:
+        estimator = whole.refit(estimator.set_params(probability=True))
+    levels = tuple(float(level) for level in quantiles)
+    if levels:  # A saved model has left the rows behind that levels are fitted to.
+        estimator.predict_quantiles(whole.X[:1], task=rows.task[:1], quantiles=levels)
+    model = TableModel(whole.encoder, estimator, task, target, rows.kind, groups, levels)
+    judged = _LEFT_OUT if held_out is None else _HELD_OUT
     model.record = {
-        **whole.described(),
+        **whole.described(estimator),
         "fingerprint": fingerprint(table),
         "choice": described_choice(found),
-        "judged": _LEFT_OUT if held_out is None else _HELD_OUT,
+        "judged": judged,
         "scores": scores,
-        "usage": {
-            "columns": list(dict.fromkeys(whole.encoder.sources_)),
-            "tasks": column_usage(estimator, whole.X, rows.task, whole.encoder.sources_),
-        },
     }
     model.record["notes"] = [*rows.notes, *worth_a_look(model)]
     return model
@@ -133,6 +143,18 @@ def _check(kind: Any, kernels: Any, holdout: Any, after: Any, search: str) -> No
         raise ValueError(f"holdout={holdout!r} must be a share between 0 and 1.")
     if isinstance(kernels, str) and kernels not in BANKS:
         read_bank(kernels)
+
+
+def _check_extras(kind: str, quantiles: Any, probability: bool) -> None:
+    """Raise where what predictions should have besides does not suit the target."""
+    if probability and kind == REGRESSION:
+        raise ValueError("probability is for classification; regression has quantiles.")
+    if probability and "probability" not in MTONMKLClassifier().get_params():
+        raise ValueError("probability is not there: the estimators of this version have none.")
+    if len(quantiles) and kind == CLASSIFICATION:
+        raise ValueError("quantiles are for regression; classification has probability.")
+    if len(quantiles):
+        checked_levels(quantiles)
 
 
 def _held_out(whole: _Encoded, share: float | None, after: str | None) -> AnyArray | None:
@@ -175,12 +197,8 @@ class _Encoded:
         encoder = TableEncoder(categories=settings.categories, dates=settings.dates)
         self.encoder = encoder.fit(rows.frame)
         self.X: Array = self.encoder.transform(rows.frame)
-        self.bank = make_bank(settings.kernels, self.encoder, self.X)
-        self.centre, self.scale = 0.0, 1.0
-        if rows.kind == REGRESSION:
-            self.centre = float(np.mean(rows.y))
-            self.scale = float(np.std(rows.y)) or 1.0
-        self.y = rows.y if rows.kind == CLASSIFICATION else (rows.y - self.centre) / self.scale
+        self.y = rows.y
+        self.bank = make_bank(settings.kernels, self.encoder)
 
     def choose(self) -> Any:
         """Return the search on these rows."""
@@ -199,11 +217,13 @@ class _Encoded:
 
     def refit(self, chosen: Any) -> Any:
         """Return a chosen estimator fitted to all of these rows."""
-        estimator = clone(chosen).set_params(kernels=self.bank)
+        estimator = clone(chosen)
+        if isinstance(self.bank, KernelBank):  # its kernels are on features, which may differ
+            estimator.set_params(kernels=self.bank)
         return estimator.fit(self.X, self.y, task=self.rows.task)
 
-    def described(self) -> dict[str, Any]:
-        """Return what the rows are, as plain numbers and text."""
+    def described(self, estimator: Any) -> dict[str, Any]:
+        """Return what the rows are and what a model makes of them, as plain numbers and text."""
         names, counts = np.unique(self.rows.task.astype(str), return_counts=True)
         return {
             "rows": len(self.y),
@@ -211,6 +231,10 @@ class _Encoded:
             "groups": dict(self.rows.groups or {}),
             "columns": self.encoder.describe(),
             "metric": METRIC[self.rows.kind],
+            "usage": {
+                "columns": list(dict.fromkeys(self.encoder.sources_)),
+                "tasks": column_usage(estimator, self.X, self.rows.task, self.encoder.sources_),
+            },
         }
 
     def scores_of(self, estimator: Any, test: Rows) -> list[dict[str, Any]]:
@@ -227,7 +251,7 @@ class _Encoded:
         """Return the scores on rows that are left out of the fit in turn."""
         parts, places = [], []
         y, task = self.y, self.rows.task
-        for train, test in folds(len(y)).split(self.X, self.rows.strata, task=task):
+        for train, test in judging_folds(len(y)).split(self.X, self.rows.strata, task=task):
             known = set(task[train].tolist())
             test = test[np.array([name in known for name in task[test].tolist()], dtype=bool)]
             if not len(test):
@@ -247,14 +271,12 @@ class _Encoded:
     def _predictions(
         self, estimator: Any, train: tuple[Array, AnyArray, AnyArray], test: tuple[Array, AnyArray]
     ) -> dict[str, AnyArray]:
-        """Return what the model and the baselines predict, in the units of the table."""
+        """Return what the model and the baselines predict."""
         found = baseline_predictions(self.rows.kind, train, test)
         # Rows of one class leave nothing to learn but this class.
         own = found[TASK_MEAN] if estimator is None else estimator.predict(test[0], task=test[1])
         found["model"] = np.asarray(own)
-        if self.rows.kind == CLASSIFICATION:
-            return found
-        return {name: values * self.scale + self.centre for name, values in found.items()}
+        return found
 
 
 def fingerprint(table: Any) -> str:

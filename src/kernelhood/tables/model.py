@@ -10,7 +10,6 @@ import numpy as np
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.tables.encoder import TableEncoder, shown
-from kernelhood.tables.roles import CLASSIFICATION
 from kernelhood.tables.values import labels
 
 UNSEEN = ("shared", "error")
@@ -37,8 +36,6 @@ class TableModel:
         What the target is.
     groups : str or None
         Column with the groups of tasks.
-    centre, scale : float
-        In regression the estimator predicts ``(y - centre) / scale``.
     quantiles : tuple of float
         Levels that `predict_frame` adds.
     record : dict
@@ -51,7 +48,7 @@ class TableModel:
     >>> from kernelhood.tables import fit_table
     >>> data = kh.datasets.make_multitask(n_tasks=2, n_samples=20, as_frame=True, random_state=0)
     >>> table = data.X.assign(shop=data.task, sold=data.y)
-    >>> model = fit_table(table, task="shop", target="sold", search="fast")
+    >>> model = fit_table(table, task="shop", target="sold", search="quick")
     >>> model.kind, model.predict(table).shape
     ('classification', (40,))
     """
@@ -62,8 +59,6 @@ class TableModel:
     target: str
     kind: str
     groups: str | None = None
-    centre: float = 0.0
-    scale: float = 1.0
     quantiles: tuple[float, ...] = ()
     record: dict[str, Any] = field(default_factory=dict)
 
@@ -149,9 +144,27 @@ class TableModel:
         return by, features
 
     def _predicted(self, X: Array, known: dict[str, Any]) -> AnyArray:
-        found = np.asarray(self.estimator.predict(X, **known))
-        return found if self.kind == CLASSIFICATION else found * self.scale + self.centre
+        return np.asarray(self.estimator.predict(X, **known))
 
     def _spread(self, X: Array, known: dict[str, Any]) -> dict[str, Array]:
         """Return probabilities of the classes, or quantiles, where the fit asked for them."""
+        if self.quantiles:
+            values = self.estimator.predict_quantiles(X, quantiles=self.quantiles, **known)
+            return {f"q={level:g}": values[:, k] for k, level in enumerate(self.quantiles)}
+        if getattr(self.estimator, "probability", False):
+            return self._probabilities(np.asarray(self.estimator.predict_proba(X, **known)), known)
         return {}
+
+    def _probabilities(self, found: Array, known: dict[str, Any]) -> dict[str, Array]:
+        """Return a column for every class of any task, 0 where a task does not have it."""
+        classes = self.estimator.classes_
+        if not isinstance(classes, list):
+            return {f"p={label}": found[:, k] for k, label in enumerate(classes.tolist())}
+        of_task = dict(zip(self.estimator.tasks_, classes, strict=True))
+        labels_ = sorted({label for own in classes for label in own.tolist()})
+        places = {label: place for place, label in enumerate(labels_)}
+        values = np.zeros((len(found), len(labels_)))
+        for row, name in enumerate(known["task"].tolist()):
+            for column, label in enumerate(of_task[name].tolist()):
+                values[row, places[label]] = found[row, column]
+        return {f"p={label}": values[:, place] for label, place in places.items()}

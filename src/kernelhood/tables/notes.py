@@ -26,7 +26,7 @@ def worth_a_look(model: TableModel) -> list[str]:
     return [
         *_small_tasks(model),
         *_one_class(model),
-        *(f"{edge}: a larger grid may do better." for edge in model.record["choice"]["edges"]),
+        *model.record["choice"]["edges"],
         *_bad_scores(model),
         *_gap(model.estimator),
         *_columns(model),

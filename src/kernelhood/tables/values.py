@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,9 @@ from kernelhood._typing import AnyArray, Array
 
 #: Words that stand for a missing value in text, beside nothing at all.
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None")
+
+#: Columns that are read together.
+_AT_ONCE = 500
 
 _DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.I)
@@ -90,18 +94,52 @@ def numbers(column: Any) -> tuple[Array, AnyArray]:
     return np.where(np.isfinite(values), values, np.nan), wrong
 
 
-def _read_numbers(column: Any) -> tuple[Array, AnyArray]:
-    """Return text as numbers, and which entries are none."""
+def table_numbers(table: Any) -> list[tuple[Array, AnyArray]]:
+    """Return all columns of a data frame as `numbers` does, many at a time where they are numbers.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Any.
+
+    Returns
+    -------
+    list of (ndarray of shape (n_rows,), ndarray of bool, shape (n_rows,))
+    """
+    columns = [column for _, column in table.items()]
+    found: list[tuple[Array, AnyArray]] = []
+    for start in range(0, len(columns), _AT_ONCE):
+        some = columns[start : start + _AT_ONCE]
+        together = _cast(some) if len(some) > 1 and all(map(is_text, some)) else None
+        if together is None:
+            found += [numbers(column) for column in some]
+            continue
+        right = np.zeros(len(table), dtype=bool)
+        values = np.where(np.isfinite(together), together, np.nan)
+        found += [(one, right) for one in values.reshape(len(some), len(table))]
+    return found
+
+
+def _cast(columns: Sequence[Any]) -> Array | None:
+    """Return columns of text as numbers, one after the other; None where some entry is none."""
     arrow, compute = import_extra("pyarrow", "table"), import_extra("pyarrow.compute", "table")
     try:
-        text = compute.utf8_trim_whitespace(arrow.array(column, from_pandas=True))
+        parts = [arrow.array(column, from_pandas=True) for column in columns]
+        text = compute.utf8_trim_whitespace(arrow.chunked_array(parts))
         absent = compute.is_in(text, value_set=arrow.array(MISSING))
         known = compute.if_else(absent, arrow.scalar(None, text.type), text)
-        found = compute.cast(known, arrow.float64())
-        return found.to_numpy(zero_copy_only=False), np.zeros(len(column), dtype=bool)
-    except arrow.ArrowException:
-        # Some entry is no number, or no text: each is looked at on its own.
-        read = [_number(value) for value in column.tolist()]
+        return np.asarray(compute.cast(known, arrow.float64()).to_numpy())
+    except (arrow.ArrowException, TypeError):
+        return None
+
+
+def _read_numbers(column: Any) -> tuple[Array, AnyArray]:
+    """Return text as numbers, and which entries are none."""
+    found = _cast([column])
+    if found is not None:
+        return found, np.zeros(len(column), dtype=bool)
+    # Some entry is no number, or no text: each is looked at on its own.
+    read = [_number(value) for value in column.tolist()]
     values = np.array([np.nan if one is None else one for one in read], dtype=np.float64)
     return values, np.array([one is None for one in read], dtype=bool)
 

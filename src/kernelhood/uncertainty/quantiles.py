@@ -77,6 +77,12 @@ class QuantilePath(LossChoice):
         missing = [level for level in levels if level not in self._at_level]
         if not missing:
             return
+        if not self._problems:
+            known = ", ".join(f"{level:g}" for level in sorted(self._at_level)) or "none"
+            raise ValueError(
+                f"quantiles={missing} were not fitted before the model was saved, which left its "
+                f"training rows behind; those that were are {known}."
+            )
         with few_blas_threads(max(len(one.rows) for one in self._problems)):
             kernels: Any = self._evaluate(self._bank, self._problems)
             solved: list[TaskSolution] | None = None
