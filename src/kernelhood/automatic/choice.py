@@ -31,6 +31,7 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
     ledger.begin("varying")
     leader = race.start()
     leader = race.vary(candidates.variants(leader.kind))
+    leader = race.challenge(candidates.other_losses(leader.kind))
     if leader.kind.formulation == "corrected":
         race.challenge(candidates.normalized(leader.kind))
     ledger.begin("refining")

@@ -84,6 +84,8 @@ class Race:
 
     def challenge(self, kinds: Sequence[Kind]) -> Entry:
         """Try kinds at strengths of their own."""
+        if not kinds:
+            return self.leader
         self.scout(kinds)
         near = self._as_good(kinds)
         if near:
