@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kernelhood._typing import Array
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
 from kernelhood.pipeline.task_kernels import TaskKernels, decision_values
 from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.warm_start import moved_start
 
 #: Parameters that change how a model is computed or read, not the model.
 TECHNICAL = frozenset(
-    {"max_iter", "task_column", "n_jobs", "verbose", "unseen_task", "cache_size", "storage"}
+    {
+        "max_iter",
+        "task_column",
+        "n_jobs",
+        "verbose",
+        "unseen_task",
+        "cache_size",
+        "storage",
+        "calibration",
+    }
 )
 
 
@@ -93,6 +104,15 @@ class SearchInterface(ABC):
         found the solution with.
         """
         return 0
+
+    def _restarted(
+        self, kernels: Any, problems: list[TaskProblem], solved: Sequence[TaskSolution]
+    ) -> list[TaskProblem]:
+        """Return the tasks with the solution of the same model with another loss to start from."""
+        return [
+            replace(problem, start=moved_start(own.blocks(problem), one.solution))
+            for own, problem, one in zip(kernels, problems, solved, strict=True)
+        ]
 
     def _cross(self, kernels: Any, X: Sequence[Any]) -> list[Any]:
         """Return the kernels between other points of every task and its training points."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -26,6 +27,7 @@ from kernelhood.relations import (
     as_relation,
 )
 from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.warm_start import moved_start
 
 SHARINGS = ("auto", "weights", "functions")
 _NO_USE = 1e6
@@ -163,6 +165,17 @@ class RelatedModel(MultiTaskKernelModel):
         if not relation.uses_inputs:
             relation.matrices(names)  # What it does not know is said before the work.
         return JointKernels(bank, problems, self.cache_size, self.storage)
+
+    def _restarted(
+        self, kernels: Any, problems: list[TaskProblem], solved: Sequence[TaskSolution]
+    ) -> list[TaskProblem]:
+        found = solved[0].together
+        if found is None:
+            return super()._restarted(kernels, problems, solved)
+        matrices, separate, _ = self._joined(kernels)
+        blocks = kernels.blocks(problems, self._groups_of_intercepts, matrices, separate)
+        start = moved_start(blocks, found)
+        return [replace(one, together=start) for one in problems]
 
     def _cross(self, kernels: Any, X: Sequence[Any]) -> list[Any]:
         if not self._couples(vars(self)):

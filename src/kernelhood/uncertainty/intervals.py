@@ -1,0 +1,159 @@
+"""Regression with intervals that hold what they promise, from rows that `fit` holds out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from kernelhood._typing import Array, Indices
+from kernelhood.pipeline.problem import TaskProblem
+from kernelhood.pipeline.targets import MultiTaskRegressor
+from kernelhood.tasks import TaskRows
+from kernelhood.uncertainty.conformal import ConformalErrors, HeldOut
+
+_SEED = 0
+
+
+class CalibratedRegressor(MultiTaskRegressor):
+    """The part of a regressor that holds out rows and learns from them how far it may be wrong.
+
+    Parameters
+    ----------
+    calibration : float, optional
+        The share of every task's rows that `fit` holds out for `predict_interval`, such as 0.2.
+        They are drawn at random, the same ones in every fit, and take no other part in it. By
+        default none are, and there are no intervals.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    calibration: float | None
+
+    def _fit(
+        self, X: Any, y: Any, task: Any, sample_weight: Any, first: Sequence[Any] | None = None
+    ) -> Self:
+        self._conformal: ConformalErrors | None = None
+        super()._fit(X, y, task, sample_weight, first)
+        if self.calibration is not None:
+            self._learn_errors(*self._kept_out)
+            del self._kept_out
+        return self
+
+    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
+        if self.calibration is None:
+            return super()._pose(points, tasks, sample_weight)
+        weight = np.ones(points.shape[0])
+        if sample_weight is not None:
+            weight = weight * np.asarray(sample_weight, dtype=np.float64)
+        rng, train, held = np.random.default_rng(_SEED), [], []
+        for one in tasks:
+            counted = np.flatnonzero(weight[one.rows] > 0.0)
+            out = np.zeros(len(one.rows), dtype=np.bool_)
+            out[drawn(counted, self.calibration, rng)] = True
+            train.append(TaskRows(one.name, one.rows[~out], one.y[~out]))
+            held.append(TaskRows(one.name, one.rows[out], one.y[out]))
+        if not any(len(one.rows) for one in held):
+            raise ValueError(
+                f"calibration={self.calibration:g} holds out no row, because no task has enough "
+                "of them: raise it, or leave it out."
+            )
+        problems = super()._pose(points, train, sample_weight)
+        self._kept_out = points, held, weight, problems
+        return problems
+
+    def _learn_errors(
+        self, points: Any, held: list[TaskRows], weight: Array, problems: list[TaskProblem]
+    ) -> None:
+        """Keep the errors at the rows that were held out."""
+        found = []
+        for number, (one, problem) in enumerate(zip(held, problems, strict=True)):
+            errors = np.zeros(0)
+            if len(one.rows):
+                errors = np.abs(one.y - self._task_values(points[one.rows], number))
+            target, times = problem.loss.target, problem.sample_weight
+            mean = np.average(target, weights=times)
+            variance = float(np.average((target - mean) ** 2, weights=times))
+            found.append(HeldOut(errors, weight[one.rows], variance, float(times.sum())))
+        self._conformal = ConformalErrors(list(self.tasks_), found)
+
+    def predict_interval(
+        self, X: Any, *, task: Any = None, coverage: float = 0.9, task_features: Any = None
+    ) -> Array:
+        """Return an interval around every prediction that holds its target as often as asked.
+
+        The interval reaches as far as the errors at rows that `fit` held out (`calibration`): those
+        of the row's task, completed by those of all tasks where it has few. A task that was not
+        seen in `fit` has those of all tasks. The promise is kept on average over rows that are
+        drawn as those of `fit` were, not for every single point, and not after a drift.
+
+        Parameters
+        ----------
+        X, task, task_features
+            As in `predict`.
+        coverage : float
+            How often the target should lie in the interval, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), or (n_samples, n_tasks, 2) after a fit with a 2-D y
+            The lower and the upper end.
+
+        Examples
+        --------
+        >>> import numpy as np, kernelhood as kh
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(200, 1))
+        >>> y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=200)
+        >>> model = kh.MTONMKLRegressor(loss="squared", calibration=0.3).fit(X[:150], y[:150])
+        >>> ends = model.predict_interval(X[150:], coverage=0.8)
+        >>> ends.shape, bool(np.mean((ends[:, 0] <= y[150:]) & (y[150:] <= ends[:, 1])) > 0.7)
+        ((50, 2), True)
+        """
+        check_is_fitted(self)
+        if not isinstance(coverage, Real) or not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must be between 0 and 1, both excluded: got {coverage!r}.")
+        if self._conformal is None:
+            raise ValueError(
+                "predict_interval needs rows that fit has held out: set calibration, for example "
+                "to 0.2, and fit again."
+            )
+        self._conformal.check(coverage)
+        predicted = self._predict_with(X, task, task_features)
+        widths = self._half_widths(X, task, predicted, float(coverage))
+        return np.stack([predicted - widths, predicted + widths], axis=-1)
+
+    def _predict_with(self, X: Any, task: Any, task_features: Any) -> Array:
+        """Return the predictions, with what is said of new tasks where something is."""
+        known = {} if task_features is None else {"task_features": task_features}
+        return self.predict(X, task=task, **known)
+
+    def _half_widths(self, X: Any, task: Any, predicted: Array, coverage: float) -> Array:
+        """Return how far the interval of each prediction reaches."""
+        assert self._conformal is not None
+        if predicted.ndim == 2:
+            by_task = [self._conformal.half_width(name, coverage) for name in self.tasks_]
+            return np.broadcast_to(by_task, predicted.shape)
+        labels = self._read_points(X, task, reset=False)[1]
+        if labels is None:
+            return np.full(len(predicted), self._conformal.half_width(self.tasks_[0], coverage))
+        names = labels.tolist()
+        width = {name: self._conformal.half_width(name, coverage) for name in dict.fromkeys(names)}
+        return np.array([width[name] for name in names])
+
+
+def drawn(rows: Indices, share: float, rng: np.random.Generator) -> Indices:
+    """Return a share of some rows, drawn at random; at least one of them is left.
+
+    The last one is drawn with the probability that is left, so that small tasks have their share on
+    average.
+    """
+    wanted = share * len(rows)
+    number = int(wanted) + int(rng.random() < wanted - int(wanted))
+    return rng.permutation(rows)[: min(number, len(rows) - 1)]
