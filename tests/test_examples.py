@@ -99,9 +99,11 @@ def run_blocks(page):
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
 def test_the_first_example_runs_as_printed(page, capsys):
     run_blocks(page)
-    accuracy, gap = map(float, capsys.readouterr().out.split())
+    first, *others = capsys.readouterr().out.splitlines()
+    accuracy, gap = map(float, first.split())
     assert accuracy > 0.95
     assert gap <= 1e-3
+    assert page != "README.md" or others[0].startswith("Chosen: ")
 
 
 def test_the_page_of_methods_runs_as_printed():

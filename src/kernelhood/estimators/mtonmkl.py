@@ -221,11 +221,9 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
         self.formulation = formulation
         self.neighborhood, self.radius = neighborhood, radius
         self.sharing, self.relation = sharing, relation
-        self.specific_cost = specific_cost
-        self.intercept = intercept
-        self.unseen_task = unseen_task
+        self.specific_cost, self.intercept = specific_cost, intercept
+        self.unseen_task, self.missing = unseen_task, missing
         self.cache_size, self.storage = cache_size, storage
-        self.missing = missing
 
 
 @documented
@@ -301,8 +299,6 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         self.formulation = formulation
         self.neighborhood, self.radius = neighborhood, radius
         self.sharing, self.relation = sharing, relation
-        self.specific_cost = specific_cost
-        self.intercept = intercept
-        self.unseen_task = unseen_task
+        self.specific_cost, self.intercept = specific_cost, intercept
+        self.unseen_task, self.missing = unseen_task, missing
         self.cache_size, self.storage = cache_size, storage
-        self.missing = missing
