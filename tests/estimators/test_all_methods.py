@@ -44,7 +44,7 @@ def data():
 
 
 # One check compares predictions to seven digits, which a relative gap of 1e-3 does not promise.
-# MT-MKL reaches such a gap for a few points with the kernels that it had when the check was written.
+# MT-MKL does not always reach such a gap with a bank that is fitted to a handful of points.
 KERNELS = {"mt-mkl": {"kernels": "paper"}}
 
 
