@@ -46,6 +46,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/mtmkl_rounds.py
 	$(BIN)/python benchmarks/shared_functions.py
 	$(BIN)/python benchmarks/certificates.py --problems 2000
+	$(BIN)/python benchmarks/users_choice.py
 
 docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html

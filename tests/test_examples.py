@@ -99,9 +99,11 @@ def run_blocks(page):
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
 def test_the_first_example_runs_as_printed(page, capsys):
     run_blocks(page)
-    accuracy, gap = map(float, capsys.readouterr().out.split())
+    first, *others = capsys.readouterr().out.splitlines()
+    accuracy, gap = map(float, first.split())
     assert accuracy > 0.95
     assert gap <= 1e-3
+    assert page != "README.md" or others[0].startswith("Chosen: ")
 
 
 def test_the_page_of_methods_runs_as_printed():
@@ -136,6 +138,23 @@ def test_the_comparison_runs_as_printed(capsys):
 def test_the_page_of_sharing_runs_as_printed():
     names = run_blocks("docs/sharing.md")
     assert names["shared"].dual_gap_ <= 1e-3
+
+
+def test_the_page_of_uncertainty_runs_as_printed():
+    names = run_blocks("docs/uncertainty.md")
+    assert np.all(np.diff(names["quantiles"], axis=1) >= 0.0)
+
+
+def test_the_example_of_a_fan_chart_covers_what_it_says(tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("fan_chart", ROOT / "examples" / "fan_chart.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.main(["--out", str(tmp_path), "--synthetic"]) == 0
+    text = capsys.readouterr().out
+    held = dict(re.findall(r"(\d+) % +held (\d+) %", text))
+    assert all(abs(int(level) - int(share)) <= 20 for level, share in held.items())
+    assert len(held) == 6
+    assert (tmp_path / "fan_chart.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_example_of_sharing_shows_the_gain(tmp_path, capsys):

@@ -131,13 +131,6 @@ def test_copies_files_and_pictures(frame):
     assert not hasattr(clone(model), "n_features_in_")
 
 
-def test_processes_find_the_same(frame):
-    model = clone(REGRESSOR).set_params(task_column="site").fit(columns(frame), frame.y)
-    other = clone(model).set_params(n_jobs=2).fit(columns(frame), frame.y)
-    assert other.best_params_ == model.best_params_
-    np.testing.assert_allclose(other.predict(columns(frame)), model.predict(columns(frame)))
-
-
 def expected_failures(estimator):
     names = ("dense", "sparse")
     return {f"check_sample_weight_equivalence_on_{one}_data": CLOSE_NOT_EQUAL for one in names}

@@ -105,9 +105,11 @@ def test_one_metric_for_each_kind():
         choose_metrics("mse", ["classification"])
 
 
-@pytest.mark.parametrize(("metric", "score"), [("mse", 0.3), ("nmse", 0.3), ("auc", 0.7)])
+@pytest.mark.parametrize(
+    ("metric", "score"), [("mse", 0.3), ("nmse", 0.3), ("auc", 0.7), ("pinball", 0.3)]
+)
 def test_scores_come_back_in_the_unit_of_the_metric(metric, score):
-    given = {"mse": -0.3, "nmse": 0.7, "auc": 0.7}[metric]
+    given = {"mse": -0.3, "nmse": 0.7, "auc": 0.7, "pinball": -0.6}[metric]
     assert METRICS[metric].from_scorer(given) == pytest.approx(score)
 
 

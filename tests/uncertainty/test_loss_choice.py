@@ -158,3 +158,18 @@ def test_wrong_choices_are_named(wrong):
     data = make_samples("regression")
     with pytest.raises(ValueError, match=next(iter(wrong))):
         model(**wrong).fit(data.X, data.y, task=data.task)
+
+
+def test_a_large_path_starts_from_a_part_of_the_samples(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=240)
+    settings = {"loss": "squared", "formulation": "normalized", "beta": 1e-3, "tol": 1e-4}
+    whole = model(**settings).fit(X, y)
+    monkeypatch.setattr("kernelhood.estimators.mtonmkl._LARGE", 200)
+    part = model(**settings).fit(X, y)
+    assert part.n_iter_ < whole.n_iter_
+    assert part.dual_gap_ <= 1e-4
+    assert part.objective_ == pytest.approx(whole.objective_, rel=1e-3)
+    weighted = model(**settings).fit(X, y, sample_weight=np.where(np.arange(240) % 2, 2.0, 1.0))
+    assert weighted.dual_gap_ <= 1e-4

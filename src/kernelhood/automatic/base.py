@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import _fit_context, is_classifier
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelhood.automatic.answers import Answers
 from kernelhood.automatic.candidates import candidates_of
@@ -198,7 +198,7 @@ class SelfTuned(Answers):
         """Return what `cv` stands for; an integer, folds of rows that are mixed."""
         if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
             return self.cv
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_rows = _num_samples(X)
         if n_rows < 2:
             raise ValueError(f"X holds n_samples={n_rows} rows: nothing can be held out to test.")
         folds = min(int(self.cv), n_rows)

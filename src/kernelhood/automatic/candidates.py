@@ -70,13 +70,21 @@ class Candidates:
         return [one for kind in begin for one in self.normalized(kind)]
 
     def variants(self, leader: Kind) -> Iterator[Kind]:
-        """Yield kinds that are close to the leader."""
+        """Yield kinds that are close to the leader and best at about its strength."""
         for word, own in self.losses.items():
-            if word != leader.loss:
+            if word != leader.loss and own["loss"] == leader.settings["loss"]:
                 yield leader.changed(loss=word, settings=own)
         few = self.n_tasks <= _MANY_TASKS.get(leader.bank, _MANY)
         if few and leader.relation in ("mixed", "independent") and "functions" in self.relations:
             yield leader.changed(relation="functions", settings=self.relations["functions"])
+
+    def other_losses(self, leader: Kind) -> list[Kind]:
+        """Return the leader with losses of another form, whose strengths are others."""
+        return [
+            leader.changed(loss=word, settings=own)
+            for word, own in self.losses.items()
+            if word != leader.loss and own["loss"] != leader.settings["loss"]
+        ]
 
     def normalized(self, leader: Kind) -> list[Kind]:
         """Return the leader with the trace fixed and concentrated kernels rewarded."""

@@ -20,17 +20,22 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
     """
     race = Race(ledger)
     ledger.begin("scouting")
-    running: list[Kind] = []
-    for bank in candidates.banks:
-        near = {kind.relation for kind in running[:FINALISTS]}
-        kinds = [one for one in candidates.kinds(bank) if not near or one.relation in near]
-        race.scout(kinds)
-        running = race.leading([*running, *kinds])
+    first, *others = candidates.banks
+    kinds = candidates.kinds(first)
+    race.scout(kinds)
+    running = race.leading(kinds)
+    near = running[:FINALISTS]
+    for bank in others:
+        relations = {kind.relation for kind in near}
+        more = [one for one in candidates.kinds(bank) if one.relation in relations]
+        race.scout_near(more, near)
+        running = race.leading([*running, *more])
     ledger.begin("comparing")
     race.compare(running[:FINALISTS])
     ledger.begin("varying")
     leader = race.start()
     leader = race.vary(candidates.variants(leader.kind))
+    leader = race.challenge(candidates.other_losses(leader.kind))
     if leader.kind.formulation == "corrected":
         race.challenge(candidates.normalized(leader.kind))
     ledger.begin("refining")

@@ -85,6 +85,8 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
     def _losses(self, grid: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         return {"": {}}
 
+    score = SelfTuned.score  # the mixin's own knows no tasks
+
     def decision_function(self, X: Any, *, task: Any = None, task_features: Any = None) -> Array:
         """Return the decision values of the chosen model.
 
@@ -176,3 +178,5 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
 
     def _losses(self, grid: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         return losses_of(self.loss, self.epsilon, grid)
+
+    score = SelfTuned.score  # the mixin's own knows no tasks

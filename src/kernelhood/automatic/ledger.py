@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from kernelhood.automatic.progress import Progress
 from kernelhood.model_selection.averages import averaged
 from kernelhood.model_selection.grids import distinct_models
 from kernelhood.model_selection.scoring import TaskScorer
-from kernelhood.model_selection.split_tasks import SplitTasks
+from kernelhood.model_selection.split_tasks import SplitTask, SplitTasks
 from kernelhood.model_selection.walks import Starts, grid_scores
 
 
@@ -187,18 +187,21 @@ class Ledger:
 
     def _shares(self, entry: Entry, splits: Indices) -> Array:
         """Return what every split and task adds to the score."""
-        scores, sizes, spread = entry.scores[splits], *self._sizes(splits)
+        scores = entry.scores[splits]
         known = ~np.isnan(scores)
         if self.pooled:
-            return np.asarray(scores / max(float(spread[known].sum()), np.finfo(float).tiny))
-        counts = np.where(known, sizes if self.average == "samples" else 1.0, 0.0)
+            total = float(self._by_place(splits, lambda one: one.spread)[known].sum())
+            return np.asarray(scores / max(total, np.finfo(np.float64).tiny))
+        counts = known.astype(np.float64)
+        if self.average == "samples":
+            counts *= self._by_place(splits, lambda one: len(one.y_test))
         total = np.maximum(counts.sum(axis=1, keepdims=True), 1.0) * len(splits)
         return np.asarray(scores * counts / total)
 
-    def _sizes(self, splits: Indices) -> tuple[Array, Array]:
-        """Return the number of test rows and the spread of every split and task."""
-        sizes, spread = np.zeros((2, len(splits), self.n_tasks))
+    def _by_place(self, splits: Indices, number: Callable[[SplitTask], float]) -> Array:
+        """Return a number for every split and task."""
+        table = np.zeros((len(splits), self.n_tasks))
         for place, split in enumerate(splits.tolist()):
             for one in self.parts[split]:
-                sizes[place, one.number], spread[place, one.number] = len(one.y_test), one.spread
-        return sizes, spread
+                table[place, one.number] = number(one)
+        return table

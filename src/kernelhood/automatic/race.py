@@ -2,9 +2,8 @@
 
 1. *Scouting.* Every relation with the first bank, at two strengths a factor of 30 apart and then
    onwards as long as that helps, on the first two splits; then the best two relations with the
-   other banks.
-2. *Comparing.* The best two kinds on all splits, and half a step to both sides unless one of them
-   is clearly behind.
+   other banks, at their best strength.
+2. *Comparing.* The best two kinds on all splits, and the better of them half a step to both sides.
 3. *Varying.* The leader with other losses, relations close to its own, and with `normalized`, first
    on two splits, and on all of them where that does no worse than the leader. To take the lead, a
    variant has to be ahead by one standard error: of many models that are equally good, one is
@@ -62,12 +61,18 @@ class Race:
             onward = [self._beyond(kind) for kind in self.leading(kinds)[:FINALISTS]]
             asked = [one for one in onward if one is not None]
 
+    def scout_near(self, kinds: Sequence[Kind], others: Sequence[Kind]) -> None:
+        """Evaluate kinds at the best strengths of others with the same relation, on few splits."""
+        levels = {kind.relation: self.best_of(kind).level for kind in others}
+        asked = [(kind, levels[kind.relation]) for kind in kinds]
+        self.ledger.evaluate(asked, self.scouts)
+
     def compare(self, kinds: Sequence[Kind]) -> None:
-        """Evaluate the best kinds on all splits, around their best strengths."""
+        """Evaluate kinds on all splits, and the best of them at neighbouring strengths, too."""
         best = [self.best_of(kind) for kind in kinds]
         self.ledger.evaluate([(one.kind, one.level) for one in best], self.everywhere)
-        near = [self._around(self.best_of(kind), 0.5) for kind in self.leading(kinds)]
-        self.ledger.evaluate([one for some in near for one in some], self.everywhere)
+        first = self._best([self.best_of(kind) for kind in kinds])
+        self.ledger.evaluate(self._around(first, 0.5), self.everywhere)
 
     def start(self) -> Entry:
         """Let the best of the models that were evaluated on all splits lead."""
@@ -84,6 +89,8 @@ class Race:
 
     def challenge(self, kinds: Sequence[Kind]) -> Entry:
         """Try kinds at strengths of their own."""
+        if not kinds:
+            return self.leader
         self.scout(kinds)
         near = self._as_good(kinds)
         if near:

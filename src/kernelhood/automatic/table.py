@@ -52,7 +52,9 @@ def split_rows(
     classes = None
     if is_classifier(model):
         classes = completed_classes([task_classes(one, model._many_classes) for one in table.tasks])
-    splits = as_splits(cv, X, y, groups, labels, classes=classes is not None)
+    rows = X if hasattr(X, "shape") else table.points
+    targets = np.asarray(y)
+    splits = as_splits(cv, rows, targets, groups, labels, classes=classes is not None)
     kept = some_rows(table.tasks, max_samples, classes is not None, random_state)
     if kept is not None:
         splits = [(train[kept[train]], test[kept[test]]) for train, test in splits]

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import accuracy_score, mean_squared_error, r2_score, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    mean_pinball_loss,
+    mean_squared_error,
+    r2_score,
+    roc_auc_score,
+)
 
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Indices
@@ -140,7 +146,9 @@ class Metric:
         """Return what scikit-learn's scorer gives as this score."""
         if self.greater_is_better:
             return value
-        return 1.0 - value if self.scoring == "r2" else -value
+        # The pinball loss of the median is half the absolute error.
+        others = {"r2": 1.0 - value, "neg_mean_absolute_error": -0.5 * value}
+        return others.get(self.scoring, -value)
 
 
 def _normalised_error(y: AnyArray, predicted: AnyArray) -> float:
@@ -155,6 +163,7 @@ METRICS = {
         Metric("auc", CLASSIFICATION, True, "roc_auc", roc_auc_score, True, True),
         Metric("mse", REGRESSION, False, "neg_mean_squared_error", mean_squared_error),
         Metric("nmse", REGRESSION, False, "r2", _normalised_error),
+        Metric("pinball", REGRESSION, False, "neg_mean_absolute_error", mean_pinball_loss),
     )
 }
 _DEFAULTS = {CLASSIFICATION: "accuracy", REGRESSION: "mse"}
