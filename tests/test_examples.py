@@ -127,6 +127,14 @@ def test_the_statistics_of_the_paper_are_those_stated(capsys):
         assert f"| {' | '.join(cells)} |" in text
 
 
+def test_the_page_of_tables_runs_as_printed(tmp_path, monkeypatch):
+    for name in ("pandas", "pyarrow", "skops"):
+        pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
+    names = run_blocks("docs/tables.md")
+    assert (names["again"].predict(names["table"]) == names["model"].predict(names["table"])).all()
+
+
 def test_the_comparison_runs_as_printed(capsys):
     pytest.importorskip("pandas")
     assert len(run_blocks("docs/experiments.md")["results"]) == 4

@@ -3,7 +3,7 @@ import io
 import pytest
 
 from kernelhood.tables import read_blocks, read_table
-from kernelhood.tables.formats.delimited import LONGEST_LINE, delimited_blocks
+from kernelhood.tables.formats.delimited import delimited_blocks
 from kernelhood.tables.formats.files import ending
 
 pd = pytest.importorskip("pandas")
@@ -49,7 +49,8 @@ def test_a_line_of_a_gigabyte_is_refused_after_a_few_megabytes(begin):
     source = Endless(begin)
     with pytest.raises(ValueError, match="is longer than 8388608 bytes"):
         list(delimited_blocks(io.BufferedReader(source), "stream"))
-    assert source.given < 8 * LONGEST_LINE
+    # The parser may have read some blocks ahead.
+    assert source.given < 2**29
 
 
 def test_svmlight_has_zeros_where_it_says_nothing(tmp_path):

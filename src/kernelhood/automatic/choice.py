@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelhood.automatic.candidates import Candidates
-from kernelhood.automatic.kinds import Kind
 from kernelhood.automatic.ledger import Entry, Ledger
 from kernelhood.automatic.race import FINALISTS, Race
 

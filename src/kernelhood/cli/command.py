@@ -35,12 +35,12 @@ def shows_progress(quiet: bool) -> bool:
 
 
 def progress_bar(total: int | None, quiet: bool) -> Any:
-    """Return a bar of bytes read, or one that draws nothing.
+    """Return a bar of rows, or one that draws nothing.
 
     Parameters
     ----------
     total : int or None
-        Bytes in all, where this is known.
+        Rows in all, where this is known.
     quiet : bool
         Whether to show nothing.
     """

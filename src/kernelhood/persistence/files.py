@@ -141,6 +141,16 @@ def read_header(path: str | PathLike[str]) -> ModelHeader:
     ----------
     path : path-like
         The file.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, kernelhood as kh
+    >>> from kernelhood.persistence import read_header
+    >>> model = kh.ITLClassifier(kernels=[kh.Gaussian(0.1)]).fit([[0.0], [1.0]], [0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kh.save(model, f"{folder}/model.skops")
+    ...     read_header(f"{folder}/model.skops").model
+    'ITLClassifier'
     """
     return _header(Path(path).read_bytes(), path)
 

@@ -64,6 +64,15 @@ def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
         Fitted.
     header : ModelHeader, optional
         Of the file that it comes from.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelhood as kh
+    >>> from kernelhood.reporting import inspect_model, to_text
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = kh.ITLRegressor(kernels=[kh.Gaussian(0.5)]).fit(X, X[:, 0] ** 2)
+    >>> print(to_text(inspect_model(model)).splitlines()[0])
+    Inspection of a fitted model
     """
     table = model if isinstance(model, TableModel) else None
     record = {} if table is None else table.record

@@ -103,9 +103,15 @@ class TableModel:
         by, features = self._placed(table, task, unseen)
         named = np.array(["" if name is None else name for name in task.tolist()], dtype=object)
         known = {"task": named, **({"task_features": features} if features else {})}
-        self.estimator.unseen_task = "shared" if self._shares else "known"
+        self._let_in_unseen()
         columns = {"task": task, "prediction": self._predicted(X, known), "by": by}
         return pd.DataFrame({**columns, **self._spread(X, known)})
+
+    def _let_in_unseen(self) -> None:
+        """Let the estimator, and those of its quantiles, predict tasks by what all share."""
+        quantiles = getattr(self.estimator, "_at_level", {})
+        for one in (self.estimator, *quantiles.values()):
+            one.unseen_task = "shared" if self._shares else "known"
 
     def _has(self, table: Any) -> str:
         return shown(table.columns)

@@ -59,7 +59,7 @@ def ending(path: str | PathLike[str]) -> str:
 
 
 def read_blocks(path: str | PathLike[str], *, rows: int = BLOCK_ROWS) -> Iterator[Any]:
-    """Yield the rows of a table as data frames of at most `rows` rows.
+    r"""Yield the rows of a table as data frames of at most `rows` rows.
 
     Parameters
     ----------
@@ -73,6 +73,16 @@ def read_blocks(path: str | PathLike[str], *, rows: int = BLOCK_ROWS) -> Iterato
     DataFrame
         CSV gives text, as it stands in the file. SVMlight gives numbers in the columns "target",
         "qid" where there is one, and "1", "2", ... for the features.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kernelhood.tables import read_blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "shops.csv"
+    ...     _ = path.write_text("shop,sold\n" + "Bonn,3\n" * 5)
+    ...     [len(block) for block in read_blocks(path, rows=2)]
+    [2, 2, 1]
     """
     kind = ending(path)
     import_extra("pyarrow", "table")
@@ -84,7 +94,7 @@ def read_blocks(path: str | PathLike[str], *, rows: int = BLOCK_ROWS) -> Iterato
 
 
 def read_table(path: str | PathLike[str]) -> Any:
-    """Return a whole table as a data frame.
+    r"""Return a whole table as a data frame.
 
     Parameters
     ----------
@@ -94,6 +104,16 @@ def read_table(path: str | PathLike[str]) -> Any:
     Returns
     -------
     DataFrame
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kernelhood.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "shops.csv"
+    ...     _ = path.write_text("shop,sold\nBonn,3\n")
+    ...     read_table(path)["shop"].tolist()
+    ['Bonn']
     """
     pd = import_extra("pandas", "table")
     blocks = list(read_blocks(path, rows=2**20))
@@ -105,11 +125,6 @@ def read_table(path: str | PathLike[str]) -> Any:
     widest = max((block.columns for block in blocks), key=len)
     same = [block.reindex(columns=widest, fill_value=0.0) for block in blocks]
     return pd.concat(same, ignore_index=True)
-
-
-def count_bytes(path: str | PathLike[str]) -> int | None:
-    """Return how large a file is, None where nobody knows."""
-    return None if str(path) == STDIN else Path(path).stat().st_size
 
 
 def _said(path: str | PathLike[str]) -> str:
