@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from kernelhood._extras import import_extra
 
 #: The longest line, in bytes. Longer ones are no table, and would fill the memory.
-LONGEST_LINE = 2**23
+LONGEST_LINE = 2**22
 
 _SEPARATORS = ",;\t"
 _SHOWN = 200

@@ -12,7 +12,7 @@ import numpy as np
 from kernelhood._extras import import_extra
 
 _LINES = 2**14
-_LONGEST_LINE = 2**23
+_LONGEST_LINE = 2**22
 #: Numbers that a table of zeros and others may hold at a time, a gigabyte of them.
 _MOST = 2**27
 
