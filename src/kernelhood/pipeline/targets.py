@@ -102,7 +102,9 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     def _pairs_of(self, task: TaskRows, weight: Array, number: int) -> list[Pair]:
         """Return the SVMs of samples with the classes of one of the tasks."""
         classes = self._task_classes[number]
-        unknown = [label for label in dict.fromkeys(task.y.tolist()) if label not in classes]
+        unknown = [
+            label for label in dict.fromkeys(task.y.tolist()) if label not in classes.tolist()
+        ]
         if unknown:
             raise ValueError(
                 f"y holds {unknown} in task {task.name!r}, whose classes are {classes.tolist()}."
