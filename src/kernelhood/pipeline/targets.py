@@ -102,13 +102,10 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     def _pairs_of(self, task: TaskRows, weight: Array, number: int) -> list[Pair]:
         """Return the SVMs of samples with the classes of one of the tasks."""
         classes = self._task_classes[number]
-        unknown = [
-            label for label in dict.fromkeys(task.y.tolist()) if label not in classes.tolist()
-        ]
+        known = classes.tolist()
+        unknown = [label for label in dict.fromkeys(task.y.tolist()) if label not in known]
         if unknown:
-            raise ValueError(
-                f"y holds {unknown} in task {task.name!r}, whose classes are {classes.tolist()}."
-            )
+            raise ValueError(f"y holds {unknown} in task {task.name!r}, whose classes are {known}.")
         code = class_codes(task.y, classes)
         prices = class_prices(self.class_weight, classes, code, weight)
         return one_against_one(code, self.C * weight * prices, len(classes))
