@@ -42,7 +42,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/convergence_grid.py
 	$(BIN)/python benchmarks/search_speed.py
 	$(BIN)/python benchmarks/method_counts.py
-	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/defaults.py --runs 1
 	$(BIN)/python benchmarks/mtmkl_rounds.py
 	$(BIN)/python benchmarks/shared_functions.py
 	$(BIN)/python benchmarks/certificates.py --problems 2000

@@ -1,62 +1,77 @@
-"""What the estimators give as they come: test scores without any search.
+"""What the estimators give as they come, beside other settings: test errors without any search.
 
-    python benchmarks/defaults.py [DATASET ...] [--runs 2]
+    python benchmarks/defaults.py [REGIME ...] [--runs 2]
 
-The splits are those of `kernelhood bench`; the validation part is not used. Sets other than digits
-are read from the data home, KERNELHOOD_DATA.
+A column for each setting of `SETTINGS`, a row for each regime of `_regimes.py`: the error is the
+share of squared error that is left of the task means' (regression), or of wrong classes. Sets
+other than the synthetic and the bundled ones are read from the data home, KERNELHOOD_DATA; without
+it they are left out. The last columns are the best error of the row, and that of the task means or
+majority classes.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
+import warnings
+from typing import Any
 
 import numpy as np
 from _measure import print_table
+from _regimes import REGIMES, Split, error, split, without_inputs
 
-from kernelhood.experiments.data import LOADERS, kind_of, load
-from kernelhood.experiments.methods import make_estimator
-from kernelhood.experiments.protocol import (
-    CLASSIFICATION,
-    METRICS,
-    run_seed,
-    split_rows,
-    task_scores,
-)
+import kernelhood as kh
+from kernelhood.experiments.protocol import CLASSIFICATION
 
-FORMULATIONS = ("mt-onmkl", "mt-onmkl-corrected", "mt-onmkl-printed")
-BETAS = (1.0, 1.0 / 16.0, 1e-2, 1e-3, 1e-4)
+WEIGHTS, MIXED = {"sharing": "weights"}, {"relation": "mixed"}
+NORMALIZED, CORRECTED = {"formulation": "normalized"}, {"formulation": "corrected"}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "paper's": {"kernels": "paper", **WEIGHTS, **NORMALIZED},
+    "w small C1": {"kernels": "small", **WEIGHTS, **NORMALIZED},
+    "w auto C1": {"kernels": "auto", **WEIGHTS, **NORMALIZED},
+    "w auto b.01": {"kernels": "auto", **WEIGHTS, **CORRECTED, "beta": 1e-2},
+    "m small C1": {"kernels": "small", **MIXED, **NORMALIZED},
+    "m auto C1": {"kernels": "auto", **MIXED, **NORMALIZED},
+    "m auto C4": {"kernels": "auto", **MIXED, **NORMALIZED, "C": 4.0},
+    "m small b.01": {"kernels": "small", **MIXED, **CORRECTED, "beta": 1e-2},
+    "m auto b.1": {"kernels": "auto", **MIXED, **CORRECTED, "beta": 1e-1},
+    "m auto b.03": {"kernels": "auto", **MIXED, **CORRECTED, "beta": 3e-2},
+    "m auto b.01": {"kernels": "auto", **MIXED, **CORRECTED, "beta": 1e-2},
+    "m auto b.003": {"kernels": "auto", **MIXED, **CORRECTED, "beta": 3e-3},
+}
 
 
-def score(dataset: str, method: str, beta: float, run: int) -> float:
-    """Return the mean over tasks on the test part, with C = 1 and eta = 16."""
-    seed, kind = run_seed(0, dataset, run), kind_of(dataset, None)
-    data = load(dataset, None, seed)
-    classes = data.y if kind == CLASSIFICATION else None
-    split = split_rows(data.task, data.sample_id, classes, train_fraction=0.2, seed=seed)
-    train, test = split.train, split.test
-    model = make_estimator(method, kind).set_params(beta=beta)
-    model.fit(data.X[train], data.y[train], task=data.task[train])
-    metric = METRICS["accuracy" if kind == CLASSIFICATION else "mse"]
-    scores = task_scores(metric, model, data.X[test], data.y[test], data.task[test])
-    return float(np.mean(list(scores.values())))
+def fitted(setting: dict[str, Any], part: Split) -> Any:
+    """Return a model of the setting, fitted to the training rows."""
+    maker = kh.MTONMKLClassifier if part.kind == CLASSIFICATION else kh.MTONMKLRegressor
+    train = part.train
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return maker(**setting).fit(part.X[train], part.y[train], task=part.task[train])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("datasets", nargs="*", default=["digits"], choices=list(LOADERS))
-    parser.add_argument("--runs", type=int, default=2, help="splits of each set")
+    parser.add_argument("regimes", nargs="*", default=list(REGIMES), metavar="REGIME")
+    parser.add_argument("--runs", type=int, default=2, help="splits of each regime")
     given = parser.parse_args()
-    rows = []
-    for dataset in given.datasets:
-        for method in FORMULATIONS:
-            name = make_estimator(method, CLASSIFICATION).formulation
-            means = [
-                np.mean([score(dataset, method, beta, run) for run in range(given.runs)])
-                for beta in BETAS
-            ]
-            rows.append([dataset, name, *(f"{mean:.4g}" for mean in means)])
-    head = ["data", "formulation", *(f"beta {beta:g}" for beta in BETAS)]
-    print_table("Test scores without a search, C = 1, eta = 16", head, rows)
+    rows, seconds = [], np.zeros(len(SETTINGS))
+    for name in given.regimes:
+        try:
+            parts = [split(name, seed) for seed in range(given.runs)]
+        except (FileNotFoundError, OSError) as missing:
+            print(f"{name}: left out, {missing}")
+            continue
+        means = []
+        for number, setting in enumerate(SETTINGS.values()):
+            begun = time.perf_counter()
+            means.append(np.mean([error(fitted(setting, part), part) for part in parts]))
+            seconds[number] += time.perf_counter() - begun
+        guess = np.mean([without_inputs(part) for part in parts])
+        rows.append([name, *(f"{one:.3f}" for one in means), f"{min(means):.3f}", f"{guess:.3f}"])
+        print(" ".join(rows[-1]), flush=True)
+    rows.append(["seconds", *(f"{one:.0f}" for one in seconds), "", ""])
+    print_table("Test errors without a search", ["", *SETTINGS, "best", "no inputs"], rows)
 
 
 if __name__ == "__main__":

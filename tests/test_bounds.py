@@ -153,9 +153,9 @@ def test_a_neighborhood_that_holds_no_kernel():
 def test_a_sample_of_weight_two_counts_twice(labelled):
     weight = np.where(np.arange(len(labelled.y)) % 2 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(len(labelled.y)), weight.astype(int))
-    one = kh.MTONMKLClassifier(C=3.0, tol=1e-9)
+    one = kh.MTONMKLClassifier(kernels="paper", C=3.0, tol=1e-9)
     one.fit(labelled.X, labelled.y, task=labelled.task, sample_weight=weight)
-    two = kh.MTONMKLClassifier(C=3.0, tol=1e-9)
+    two = kh.MTONMKLClassifier(kernels="paper", C=3.0, tol=1e-9)
     two.fit(labelled.X[twice], labelled.y[twice], task=labelled.task[twice])
     assert one.n_samples_.tolist() == two.n_samples_.tolist()
     assert one.rademacher_bound(2.0) == pytest.approx(two.rademacher_bound(2.0), rel=1e-4)

@@ -117,7 +117,7 @@ def test_a_relation_is_one_task_with_the_kernels_it_stands_for(formulation, kind
 def test_a_relation_is_searched_like_any_parameter():
     data = make_samples("regression")
     grid = {"relation": [None, Chain(0.5), Chain(5.0)], "beta": [0.01, 0.1]}
-    search = searched(kh.MTONMKLRegressor(formulation="corrected"), grid, data)
+    search = searched(kh.MTONMKLRegressor(kernels="paper", formulation="corrected"), grid, data)
     assert search.n_models_ == 6
     scores = search.cv_results_["mean_test_score"]
     assert len(np.unique(np.round(scores, 6))) == 6
@@ -145,7 +145,9 @@ def test_a_relation_without_a_common_function_refuses_unseen_tasks():
 @pytest.mark.parametrize("sharing", ["weights", "functions"])
 def test_a_loss_covers_what_it_says(level, sharing):
     data = make_samples("regression", sizes=(40, 60))
-    model = kh.MTONMKLRegressor(loss=Quantile(level), formulation="corrected", beta=0.5, tol=1e-6)
+    model = kh.MTONMKLRegressor(
+        kernels="paper", loss=Quantile(level), formulation="corrected", beta=0.5, tol=1e-6
+    )
     model.set_params(sharing=sharing).fit(data.X, data.y, task=data.task)
     assert model.dual_gap_ <= 1e-6
     rest = data.y - model.predict(data.X, task=data.task)
@@ -160,7 +162,7 @@ def test_a_loss_covers_what_it_says(level, sharing):
 def test_a_parameter_of_a_loss_is_searched_apart():
     """The boxes of one loss must not serve another."""
     data = make_samples("regression")
-    model = kh.MTONMKLRegressor(formulation="corrected", beta=0.05)
+    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", beta=0.05)
     grid = {"loss": [Quantile(0.2), Quantile(0.8)]}
     search = searched(model, grid, data)
     for number, loss in enumerate(grid["loss"]):

@@ -8,6 +8,7 @@
 from importlib.metadata import version
 
 from kernelhood import alignment, bounds, datasets
+from kernelhood.automatic import MTONMKLClassifierCV, MTONMKLRegressorCV
 from kernelhood.estimators import (
     AVMTMKLClassifier,
     AVMTMKLRegressor,
@@ -27,8 +28,10 @@ from kernelhood.estimators import (
     RPKLRegressor,
 )
 from kernelhood.kernels import (
+    AutoBank,
     Constant,
     Custom,
+    Equality,
     Gaussian,
     Kernel,
     KernelBank,
@@ -52,8 +55,10 @@ __version__ = version("kernelhood")
 __all__ = [
     "AVMTMKLClassifier",
     "AVMTMKLRegressor",
+    "AutoBank",
     "Constant",
     "Custom",
+    "Equality",
     "Gaussian",
     "ITLClassifier",
     "ITLRegressor",
@@ -66,7 +71,9 @@ __all__ = [
     "MTMKLClassifier",
     "MTMKLRegressor",
     "MTONMKLClassifier",
+    "MTONMKLClassifierCV",
     "MTONMKLRegressor",
+    "MTONMKLRegressorCV",
     "Normalized",
     "ONJKLClassifier",
     "ONJKLRegressor",

@@ -118,7 +118,9 @@ def test_the_table_is_a_data_frame(classifier):
 
 def test_tuples_are_labels_of_the_table(labelled):
     task = [("a", label) for label in labelled.task]
-    table = kh.MTONMKLClassifier().fit(labelled.X, labelled.y, task=task).weights_table()
+    table = (
+        kh.MTONMKLClassifier(kernels="paper").fit(labelled.X, labelled.y, task=task).weights_table()
+    )
     assert table.index.tolist() == [("a", f"task {t}") for t in range(3)]
 
 
@@ -139,9 +141,11 @@ def test_the_table_is_text_without_pandas(classifier, monkeypatch):
 
 
 def test_verbose_prints_a_line_per_task(labelled, capsys):
-    kh.MTONMKLClassifier().fit(labelled.X, labelled.y, task=labelled.task)
+    kh.MTONMKLClassifier(kernels="paper").fit(labelled.X, labelled.y, task=labelled.task)
     assert capsys.readouterr().out == ""
-    model = kh.MTONMKLClassifier(verbose=True).fit(labelled.X, labelled.y, task=labelled.task)
+    model = kh.MTONMKLClassifier(kernels="paper", verbose=True).fit(
+        labelled.X, labelled.y, task=labelled.task
+    )
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == [f"task {name!r}" for name in model.tasks_]
     assert all("objective" in line and "gap" in line for line in lines)
@@ -149,7 +153,7 @@ def test_verbose_prints_a_line_per_task(labelled, capsys):
 
 @pytest.mark.parametrize("formulation", ["corrected", "normalized"])
 def test_threads_change_nothing(formulation, measured):
-    one = kh.MTONMKLRegressor(formulation=formulation, C=3.0)
+    one = kh.MTONMKLRegressor(kernels="paper", formulation=formulation, C=3.0)
     one.fit(measured.X, measured.y, task=measured.task)
     two = clone(one).set_params(n_jobs=2).fit(measured.X, measured.y, task=measured.task)
     np.testing.assert_array_equal(one.weights_, two.weights_)
@@ -182,7 +186,7 @@ def test_a_pickled_model_predicts_the_same(classifier, labelled):
 
 def test_names_of_features_are_kept(labelled):
     X = pd.DataFrame(labelled.X, columns=["a", "b", "c"])
-    model = kh.MTONMKLClassifier().fit(X, labelled.y, task=labelled.task)
+    model = kh.MTONMKLClassifier(kernels="paper").fit(X, labelled.y, task=labelled.task)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X[["b", "a", "c"]], task=labelled.task)

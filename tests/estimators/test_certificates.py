@@ -22,7 +22,7 @@ INDEPENDENT = [name for name in METHODS if name != "mt-mkl"]
 def test_a_model_tells_of_its_worst_task(method, kind):
     """One task is solved by an SVM, the others are not: all of it must show the others."""
     data = make_samples(["classification", "regression"][kind], sizes=(14, 40, 25))
-    model = METHODS[method][kind](max_iter=1, tol=1e-9, C=20.0)
+    model = METHODS[method][kind](kernels="paper", max_iter=1, tol=1e-9, C=20.0)
     with pytest.warns(ConvergenceWarning):
         model.fit(data.X, data.y, task=data.task)
     gaps = [trace[-1, 1] for trace in model.trace_]
@@ -30,7 +30,7 @@ def test_a_model_tells_of_its_worst_task(method, kind):
     assert model.dual_gap_ == max(gaps)
     with pytest.warns(ConvergenceWarning):
         alone = [
-            METHODS[method][kind](max_iter=1, tol=1e-9, C=20.0).fit(
+            METHODS[method][kind](kernels="paper", max_iter=1, tol=1e-9, C=20.0).fit(
                 data.X[data.task == name], data.y[data.task == name]
             )
             for name in model.tasks_
@@ -41,7 +41,7 @@ def test_a_model_tells_of_its_worst_task(method, kind):
 
 def test_svms_are_those_of_the_slowest_task():
     data = make_samples("regression", sizes=(8, 60))
-    model = kh.MTONMKLRegressor(formulation="corrected", C=50.0, tol=1e-6)
+    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", C=50.0, tol=1e-6)
     model.fit(data.X, data.y, task=data.task)
     counts = [len(trace) for trace in model.trace_]
     assert len(set(counts)) == 2
@@ -50,7 +50,9 @@ def test_svms_are_those_of_the_slowest_task():
 
 def test_the_advice_tells_few_svms_from_a_gap_that_no_longer_falls(monkeypatch):
     data = make_samples("regression")
-    model = kh.MTONMKLRegressor(formulation="corrected", tol=1e-9, max_iter=2, C=10.0)
+    model = kh.MTONMKLRegressor(
+        kernels="paper", formulation="corrected", tol=1e-9, max_iter=2, C=10.0
+    )
     with pytest.warns(ConvergenceWarning, match=r"max_iter=2 ended before; raise max_iter"):
         model.fit(data.X, data.y, task=data.task)
     monkeypatch.setattr(loop, "_gap", lambda *args: 0.25)
@@ -61,7 +63,7 @@ def test_the_advice_tells_few_svms_from_a_gap_that_no_longer_falls(monkeypatch):
 
 def test_a_search_says_once_how_many_models_missed_the_gap():
     data = make_samples("regression")
-    model = kh.MTONMKLRegressor(formulation="corrected", tol=0.1, max_iter=2)
+    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", tol=0.1, max_iter=2)
     search = kh.KernelSearchCV(model, {"beta": [1e-4, 1e-3, 1e9]}, cv=2, refit=False)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

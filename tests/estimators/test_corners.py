@@ -27,7 +27,7 @@ def test_identical_kernels_are_as_good_as_one(formulation, labelled):
 @FORMULATIONS
 def test_one_sample_per_class(formulation):
     X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), ["a", "b"]
-    model = kh.MTONMKLClassifier(formulation=formulation, C=10.0).fit(X, y)
+    model = kh.MTONMKLClassifier(kernels="paper", formulation=formulation, C=10.0).fit(X, y)
     assert model.predict(X).tolist() == y
     values = model.decision_function(X)
     assert values[0] == pytest.approx(-values[1], abs=1e-6)
@@ -49,7 +49,9 @@ def test_zero_rows_in_a_normalised_linear_kernel(formulation, labelled):
 def test_constant_targets_are_predicted(formulation):
     samples = make_samples("regression")
     y = np.where(samples.task == "task 1", 4.25, samples.y)
-    model = kh.MTONMKLRegressor(formulation=formulation).fit(samples.X, y, task=samples.task)
+    model = kh.MTONMKLRegressor(kernels="paper", formulation=formulation).fit(
+        samples.X, y, task=samples.task
+    )
     predicted = model.predict(samples.X, task=samples.task)
     np.testing.assert_allclose(predicted[samples.task == "task 1"], 4.25, atol=0.1 + 1e-9)
     number = model.tasks_.index("task 1")
@@ -59,7 +61,7 @@ def test_constant_targets_are_predicted(formulation):
 @FORMULATIONS
 def test_a_task_of_one_sample(formulation):
     samples = make_samples("regression", sizes=(12, 1))
-    model = kh.MTONMKLRegressor(formulation=formulation)
+    model = kh.MTONMKLRegressor(kernels="paper", formulation=formulation)
     model.fit(samples.X, samples.y, task=samples.task)
     assert model.n_samples_.tolist() == [12, 1]
     alone = samples.task == "task 1"
@@ -69,7 +71,7 @@ def test_a_task_of_one_sample(formulation):
 
 @pytest.mark.parametrize("made", [kh.MTONMKLClassifier, kh.MTONMKLRegressor])
 def test_a_tiny_c_leaves_no_kernel(made, labelled):
-    model = made(C=1e-4, beta=1.0, formulation="corrected")
+    model = made(kernels="paper", C=1e-4, beta=1.0, formulation="corrected")
     model.fit(labelled.X, labelled.y, task=labelled.task)
     np.testing.assert_array_equal(model.weights_, np.zeros((3, 10)))
     assert model.dual_gap_ <= 1e-3
@@ -83,7 +85,9 @@ def test_a_tiny_c_leaves_no_kernel(made, labelled):
 def test_without_kernels_the_larger_class_wins():
     X = np.random.default_rng(0).normal(size=(30, 2))
     y = np.where(np.arange(30) < 10, "few", "many")
-    model = kh.MTONMKLClassifier(C=1e-5, beta=1.0, formulation="corrected").fit(X, y)
+    model = kh.MTONMKLClassifier(kernels="paper", C=1e-5, beta=1.0, formulation="corrected").fit(
+        X, y
+    )
     assert set(model.predict(X)) == {"many"}
     assert model.objective_ == pytest.approx(1e-5 * 2.0 * 10, rel=1e-6)
 
@@ -104,10 +108,12 @@ def test_a_single_constant_kernel(formulation, labelled):
 def test_samples_of_weight_zero_do_not_exist(measured):
     weight = np.where(np.arange(45) % 4 == 0, 0.0, 1.0)
     kept = weight > 0.0
-    some = kh.MTONMKLRegressor().fit(
+    some = kh.MTONMKLRegressor(kernels="paper").fit(
         measured.X, measured.y, task=measured.task, sample_weight=weight
     )
-    rest = kh.MTONMKLRegressor().fit(measured.X[kept], measured.y[kept], task=measured.task[kept])
+    rest = kh.MTONMKLRegressor(kernels="paper").fit(
+        measured.X[kept], measured.y[kept], task=measured.task[kept]
+    )
     np.testing.assert_array_equal(some.weights_, rest.weights_)
     for rows in some.support_:
         assert kept[rows].all()

@@ -54,13 +54,13 @@ def test_parameters(made, parameters, message, data):
 
 def test_parameters_of_one_kind(data):
     with pytest.raises(ValueError, match=r"'epsilon' parameter .* range \[0.0, inf\)"):
-        kh.MTONMKLRegressor(epsilon=-0.1).fit(**data)
+        kh.MTONMKLRegressor(kernels="paper", epsilon=-0.1).fit(**data)
     with pytest.raises(ValueError, match="'class_weight' parameter .*'balanced'"):
-        kh.MTONMKLClassifier(class_weight="even").fit(**data)
+        kh.MTONMKLClassifier(kernels="paper", class_weight="even").fit(**data)
     with pytest.raises(ValueError, match=r"class_weight holds \[7\], which are classes of no task"):
-        kh.MTONMKLClassifier(class_weight={1: 2.0, 7: 1.0}).fit(**data)
+        kh.MTONMKLClassifier(kernels="paper", class_weight={1: 2.0, 7: 1.0}).fit(**data)
     with pytest.raises(ValueError, match="class_weight must hold positive weights"):
-        kh.MTONMKLClassifier(class_weight={1: 0.0}).fit(**data)
+        kh.MTONMKLClassifier(kernels="paper", class_weight={1: 0.0}).fit(**data)
     with pytest.raises(TypeError, match="a kernel must be .* got int"):
         kh.MTONMKLClassifier(kernels=[3]).fit(**data)
 
@@ -83,9 +83,9 @@ def test_targets_must_be_finite(value, name, data):
     y = data["y"].astype(float)
     y[4] = value
     with pytest.raises(ValueError, match=f"Input y contains {name}"):
-        kh.MTONMKLRegressor().fit(data["X"], y)
+        kh.MTONMKLRegressor(kernels="paper").fit(data["X"], y)
     with pytest.raises(ValueError, match=f"Input y contains {name}"):
-        kh.MTONMKLClassifier().fit(data["X"], y)
+        kh.MTONMKLClassifier(kernels="paper").fit(data["X"], y)
     wide = np.column_stack([y, data["y"]])
     if np.isinf(value):
         for made in (kh.MTONMKLClassifier, kh.MTONMKLRegressor):
@@ -96,7 +96,7 @@ def test_targets_must_be_finite(value, name, data):
 def test_some_task_needs_two_classes(data):
     for y in (np.ones(45), np.column_stack([np.ones(45), np.ones(45)])):
         with pytest.raises(ValueError, match="y holds only one class, 1.0: there is nothing"):
-            kh.MTONMKLClassifier().fit(data["X"], y)
+            kh.MTONMKLClassifier(kernels="paper").fit(data["X"], y)
 
 
 def test_targets_are_not_none(data):
@@ -105,7 +105,7 @@ def test_targets_are_not_none(data):
         with pytest.raises(ValueError, match="y holds None in 1 rows, the first of them row 0"):
             made().fit(data["X"], y)
     with pytest.raises(ValueError, match=r"y \('price'\) holds None in 1 rows"):
-        kh.MTONMKLRegressor().fit(data["X"], pd.Series(y, name="price"))
+        kh.MTONMKLRegressor(kernels="paper").fit(data["X"], pd.Series(y, name="price"))
 
 
 def test_errors_name_the_column(data):
@@ -118,11 +118,13 @@ def test_errors_name_the_column(data):
     }
     for message, table in bad.items():
         with pytest.raises(ValueError, match=f"In X, {message}"):
-            kh.MTONMKLClassifier().fit(table, data["y"])
+            kh.MTONMKLClassifier(kernels="paper").fit(table, data["y"])
     many = pd.DataFrame(np.full((45, 7), np.nan), columns=list("abcdefg"))
     with pytest.raises(ValueError, match="column 'e' holds missing values, and 2 more columns"):
-        kh.MTONMKLClassifier().fit(many, data["y"])
-    model = kh.MTONMKLClassifier(task_column="where").fit(X.assign(where=data["task"]), data["y"])
+        kh.MTONMKLClassifier(kernels="paper").fit(many, data["y"])
+    model = kh.MTONMKLClassifier(kernels="paper", task_column="where").fit(
+        X.assign(where=data["task"]), data["y"]
+    )
     with pytest.raises(ValueError, match="column 'b' holds missing values"):
         model.predict(X.assign(where=data["task"], b=np.nan))
 
@@ -136,7 +138,7 @@ def test_no_task_may_have_three_classes(data):
 
 def test_classes_are_no_fractions(data):
     with pytest.raises(ValueError, match="Unknown label type: continuous. y of task 'task 0'"):
-        kh.MTONMKLClassifier().fit(data["X"], data["y"] + 0.5, task=data["task"])
+        kh.MTONMKLClassifier(kernels="paper").fit(data["X"], data["y"] + 0.5, task=data["task"])
 
 
 def test_a_column_of_y_needs_some_value(data):
@@ -187,7 +189,7 @@ def test_two_ways_to_name_tasks_are_one_too_many(made, data):
 def test_a_column_that_is_not_there():
     X = pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, 1.0]})
     with pytest.raises(ValueError, match=r"task_column 'where' is not among .* \['a', 'b'\]"):
-        kh.MTONMKLRegressor(task_column="where").fit(X, [0.0, 1.0])
+        kh.MTONMKLRegressor(kernels="paper", task_column="where").fit(X, [0.0, 1.0])
     with pytest.raises(ValueError, match=r"columns \['z'\] are not among .* \['a', 'b'\]"):
         kh.MTONMKLRegressor(kernels=[kh.Linear(columns=["z"])]).fit(X, [0.0, 1.0])
 

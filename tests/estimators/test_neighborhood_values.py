@@ -125,7 +125,7 @@ def test_an_old_model_whose_tasks_have_their_own_banks():
 
 
 def test_another_bank_than_that_of_the_old_model():
-    old = kh.MTONMKLRegressor().fit(X, Y, task=TASK)
+    old = kh.MTONMKLRegressor(kernels="paper").fit(X, Y, task=TASK)
     new = model(neighborhood=old, eta=1.0).fit(X, Y, task=TASK)
     assert new.weights_.shape == (3, 3)
     assert new.dual_gap_ <= 1e-3
@@ -149,7 +149,10 @@ def test_an_old_model_needs_no_data_of_its_own():
         (BANK, r"neighborhood holds 3 kernels .* pair \(kernels, weights\)"),
         ((BANK, [1.0, 2.0]), "neighborhood must have one finite weight for each of its 3 kernels"),
         ((BANK, [1.0, 2.0, np.nan]), "neighborhood must have one finite weight"),
-        (kh.MTONMKLRegressor(), "neighborhood must be a fitted model, got a MTONMKLRegressor"),
+        (
+            kh.MTONMKLRegressor(kernels="paper"),
+            "neighborhood must be a fitted model, got a MTONMKLRegressor",
+        ),
         ({NAMES[0]: np.eye(14)}, "neighborhood has no matrix for the tasks 'task 1', 'task 2'"),
     ],
 )
@@ -281,7 +284,7 @@ def test_a_clone_keeps_a_fitted_model():
     same(copied.fit(X, Y, task=TASK), new.fit(X, Y, task=TASK))
     assert not hasattr(clone(new), "weights_")
     assert new.get_params()["neighborhood__C"] == 1.0
-    assert clone(kh.MTONMKLClassifier()).neighborhood is None
+    assert clone(kh.MTONMKLClassifier(kernels="paper")).neighborhood is None
 
 
 def by_hand(settings, splits, **options):

@@ -39,10 +39,10 @@ def test_only_one_warning_and_none_without_such_a_task():
     X, y, task = table()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        kh.MTONMKLClassifier().fit(X, y, task=task)
+        kh.MTONMKLClassifier(kernels="paper").fit(X, y, task=task)
     assert len(heard) == 1
     kept = np.isin(task, ["site 3", "site 4"])
-    kh.MTONMKLClassifier().fit(X[kept], y[kept], task=task[kept])
+    kh.MTONMKLClassifier(kernels="paper").fit(X[kept], y[kept], task=task[kept])
 
 
 @pytest.mark.parametrize("formulation", ["corrected", "normalized", "printed"])
@@ -123,12 +123,12 @@ def test_among_tasks_of_three_classes_it_is_constant(sharing):
 
 def test_balanced_weights_and_zero_weights():
     X, y, task = table()
-    model = kh.MTONMKLClassifier(class_weight="balanced")
+    model = kh.MTONMKLClassifier(kernels="paper", class_weight="balanced")
     with pytest.warns(UserWarning, match="only one class"):
         model.fit(X, y, task=task)
     weight = np.where((task == "site 3") & (y == "no"), 0.0, 1.0)
     with pytest.warns(UserWarning, match="'site 3'"):
-        kh.MTONMKLClassifier().fit(X, y, task=task, sample_weight=weight)
+        kh.MTONMKLClassifier(kernels="paper").fit(X, y, task=task, sample_weight=weight)
 
 
 def test_pooled_svms_do_not_mind():

@@ -48,9 +48,9 @@ def scores_by_hand(model, samples):
 
 
 def test_cross_validation_with_a_task_column(frame, labelled):
-    model = kh.MTONMKLClassifier(C=3.0, task_column="where")
+    model = kh.MTONMKLClassifier(kernels="paper", C=3.0, task_column="where")
     found = cross_val_score(model, frame, labelled.y, cv=FOLDS)
-    expected = scores_by_hand(kh.MTONMKLClassifier(C=3.0), labelled)
+    expected = scores_by_hand(kh.MTONMKLClassifier(kernels="paper", C=3.0), labelled)
     np.testing.assert_array_equal(found, expected)
     predicted = cross_val_predict(model, frame, labelled.y, cv=FOLDS)
     assert set(predicted) == {-1, 1}
@@ -61,11 +61,11 @@ def test_a_pipeline_with_a_task_column(frame, labelled):
         (StandardScaler(), ["a", "b", "c"]), ("passthrough", ["where"])
     ).set_output(transform="pandas")
     column = "passthrough__where"
-    pipe = make_pipeline(scale, kh.MTONMKLClassifier(task_column=column))
+    pipe = make_pipeline(scale, kh.MTONMKLClassifier(kernels="paper", task_column=column))
     search = GridSearchCV(pipe, {"mtonmklclassifier__C": [1e-4, 10.0]}, cv=FOLDS)
     search.fit(frame, labelled.y)
     assert search.best_params_ == {"mtonmklclassifier__C": 10.0}
-    plain = kh.MTONMKLClassifier(C=10.0)
+    plain = kh.MTONMKLClassifier(kernels="paper", C=10.0)
     scaled = StandardScaler().fit_transform(labelled.X)
     plain.fit(scaled, labelled.y, task=labelled.task)
     np.testing.assert_array_equal(search.predict(frame), plain.predict(scaled, task=labelled.task))
@@ -75,17 +75,19 @@ def test_a_pipeline_with_a_numbered_task_column(labelled, measured):
     number = np.unique(measured.task, return_inverse=True)[1]
     X = np.column_stack([measured.X, number])
     search = GridSearchCV(
-        kh.MTONMKLRegressor(task_column=-1), {"C": [1e-4, 10.0], "epsilon": [0.1]}, cv=FOLDS
+        kh.MTONMKLRegressor(kernels="paper", task_column=-1),
+        {"C": [1e-4, 10.0], "epsilon": [0.1]},
+        cv=FOLDS,
     )
     assert search.fit(X, measured.y).best_params_["C"] == 10.0
     assert search.score(X, measured.y) > 0.5
 
 
 def test_routing_through_cross_validation(labelled):
-    plain = kh.MTONMKLClassifier(C=3.0)
+    plain = kh.MTONMKLClassifier(kernels="paper", C=3.0)
     expected = scores_by_hand(plain, labelled)
     with config_context(enable_metadata_routing=True):
-        routed = kh.MTONMKLClassifier(C=3.0).set_fit_request(task=True)
+        routed = kh.MTONMKLClassifier(kernels="paper", C=3.0).set_fit_request(task=True)
         routed = routed.set_score_request(task=True)
         found = cross_val_score(
             routed, labelled.X, labelled.y, cv=FOLDS, params={"task": labelled.task}
@@ -97,14 +99,14 @@ def test_routing_of_sample_weights(measured):
     weight = np.linspace(0.1, 3.0, len(measured.y))
     params = {"task": measured.task, "sample_weight": weight}
     with config_context(enable_metadata_routing=True):
-        model = kh.MTONMKLRegressor(C=3.0)
+        model = kh.MTONMKLRegressor(kernels="paper", C=3.0)
         model.set_fit_request(task=True, sample_weight=True)
         model.set_score_request(task=True, sample_weight=False)
         found = cross_validate(
             model, measured.X, measured.y, cv=FOLDS, params=params, return_estimator=True
         )
     for (train, _), fitted in zip(FOLDS.split(measured.X), found["estimator"], strict=True):
-        expected = kh.MTONMKLRegressor(C=3.0).fit(
+        expected = kh.MTONMKLRegressor(kernels="paper", C=3.0).fit(
             measured.X[train],
             measured.y[train],
             task=measured.task[train],
@@ -115,14 +117,14 @@ def test_routing_of_sample_weights(measured):
 
 def test_routing_through_a_pipeline_and_a_search(labelled):
     with config_context(enable_metadata_routing=True):
-        model = kh.MTONMKLClassifier().set_fit_request(task=True)
+        model = kh.MTONMKLClassifier(kernels="paper").set_fit_request(task=True)
         model = model.set_predict_request(task=True).set_score_request(task=True)
         pipe = make_pipeline(StandardScaler(), model)
         search = GridSearchCV(pipe, {"mtonmklclassifier__C": [1e-4, 10.0]}, cv=FOLDS)
         search.fit(labelled.X, labelled.y, task=labelled.task)
         assert search.best_params_ == {"mtonmklclassifier__C": 10.0}
         predicted = search.best_estimator_.predict(labelled.X, task=labelled.task)
-    plain = kh.MTONMKLClassifier(C=10.0)
+    plain = kh.MTONMKLClassifier(kernels="paper", C=10.0)
     scaled = StandardScaler().fit_transform(labelled.X)
     plain.fit(scaled, labelled.y, task=labelled.task)
     np.testing.assert_array_equal(predicted, plain.predict(scaled, task=labelled.task))
@@ -132,7 +134,9 @@ def test_columns_of_y_in_cross_validation(rng):
     X = rng.normal(size=(45, 2))
     Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] * X[:, 0]])
     Y[::7, 0] = np.nan
-    found = cross_val_score(kh.MTONMKLRegressor(C=50.0, epsilon=0.01), X, Y, cv=FOLDS)
+    found = cross_val_score(
+        kh.MTONMKLRegressor(kernels="paper", C=50.0, epsilon=0.01), X, Y, cv=FOLDS
+    )
     assert found.shape == (3,)
     assert found.min() > 0.5
 

@@ -29,7 +29,9 @@ def renamed(y, classes):
 
 @pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES.keys())
 def test_classes_of_any_type(classes, labelled):
-    plain = kh.MTONMKLClassifier(C=3.0).fit(labelled.X, labelled.y, task=labelled.task)
+    plain = kh.MTONMKLClassifier(kernels="paper", C=3.0).fit(
+        labelled.X, labelled.y, task=labelled.task
+    )
     y = renamed(labelled.y, classes)
     model = clone(plain).fit(labelled.X, y, task=labelled.task)
     assert model.classes_.tolist() == list(classes)
@@ -45,7 +47,9 @@ def test_classes_of_any_type(classes, labelled):
 @pytest.mark.parametrize("wrap", [np.array, pd.Series, list])
 def test_native_containers_of_strings_and_bools(wrap, labelled):
     for y in (np.where(labelled.y > 0, "yes", "no"), labelled.y > 0):
-        model = kh.MTONMKLClassifier(C=10.0).fit(labelled.X, wrap(y), task=labelled.task)
+        model = kh.MTONMKLClassifier(kernels="paper", C=10.0).fit(
+            labelled.X, wrap(y), task=labelled.task
+        )
         assert model.score(labelled.X, wrap(y), task=labelled.task) > 0.9
 
 
@@ -54,21 +58,23 @@ def test_classes_may_differ_from_task_to_task(labelled):
     y = np.empty(len(labelled.y), dtype=object)
     for place, (label, name) in enumerate(zip(labelled.y, labelled.task, strict=True)):
         y[place] = kinds[name][int(label > 0)]
-    model = kh.MTONMKLClassifier(C=3.0).fit(labelled.X, y, task=labelled.task)
+    model = kh.MTONMKLClassifier(kernels="paper", C=3.0).fit(labelled.X, y, task=labelled.task)
     assert [classes.tolist() for classes in model.classes_] == [list(c) for c in kinds.values()]
     predicted = model.predict(labelled.X, task=labelled.task)
     for name, classes in kinds.items():
         mine = predicted[labelled.task == name].tolist()
         assert set(mine) == set(classes)
         assert {type(label) for label in mine} == {type(classes[0])}
-    plain = kh.MTONMKLClassifier(C=3.0).fit(labelled.X, labelled.y, task=labelled.task)
+    plain = kh.MTONMKLClassifier(kernels="paper", C=3.0).fit(
+        labelled.X, labelled.y, task=labelled.task
+    )
     expected = plain.score(labelled.X, labelled.y, task=labelled.task)
     assert model.score(labelled.X, y, task=labelled.task) == expected
 
 
 def test_one_task_may_mix_types_of_classes(labelled):
     y = renamed(labelled.y, ("none", 1))
-    model = kh.MTONMKLClassifier().fit(labelled.X, y)
+    model = kh.MTONMKLClassifier(kernels="paper").fit(labelled.X, y)
     assert set(model.classes_.tolist()) == {"none", 1}
     assert np.mean(model.predict(labelled.X) == y) > 0.7
 
@@ -84,7 +90,7 @@ def test_scores_are_means_over_tasks(labelled, measured, classifier):
         per_task.append(accuracy_score(fresh.y[mine], predicted[mine], **part))
     found = classifier.score(fresh.X, fresh.y, task=fresh.task, sample_weight=weight)
     assert found == pytest.approx(np.mean(per_task))
-    model = kh.MTONMKLRegressor().fit(measured.X, measured.y, task=measured.task)
+    model = kh.MTONMKLRegressor(kernels="paper").fit(measured.X, measured.y, task=measured.task)
     guess = model.predict(measured.X, task=measured.task)
     error, spread = (measured.y - guess) ** 2, np.empty(len(guess))
     for name in model.tasks_:
@@ -101,7 +107,7 @@ def test_scores_are_means_over_tasks(labelled, measured, classifier):
 
 def test_the_score_of_single_rows_is_stable(measured):
     """One test row a task: R^2 of each is not defined, the pooled score is."""
-    model = kh.MTONMKLRegressor().fit(measured.X, measured.y, task=measured.task)
+    model = kh.MTONMKLRegressor(kernels="paper").fit(measured.X, measured.y, task=measured.task)
     first = [np.flatnonzero(measured.task == name)[0] for name in model.tasks_]
     X, y, task = measured.X[first], measured.y[first], measured.task[first]
     means = np.array([measured.y[measured.task == name].mean() for name in task])
@@ -138,9 +144,9 @@ def test_balanced_classes_count_samples_by_weight(rng):
     weight = rng.integers(1, 4, size=40)
     rare = 0.5 * weight.sum() / weight[y == 1].sum()
     often = 0.5 * weight.sum() / weight[y == 0].sum()
-    balanced = kh.MTONMKLClassifier(C=1.0, class_weight="balanced")
+    balanced = kh.MTONMKLClassifier(kernels="paper", C=1.0, class_weight="balanced")
     balanced.fit(X, y, sample_weight=weight)
-    by_hand = kh.MTONMKLClassifier(C=1.0, class_weight={0: often, 1: rare})
+    by_hand = kh.MTONMKLClassifier(kernels="paper", C=1.0, class_weight={0: often, 1: rare})
     by_hand.fit(X, y, sample_weight=weight)
     assert rare > 1.0 > often
     np.testing.assert_allclose(balanced.weights_, by_hand.weights_)
@@ -148,7 +154,7 @@ def test_balanced_classes_count_samples_by_weight(rng):
 
 def test_class_weights_may_name_classes_of_some_tasks_only(labelled):
     y = np.where(labelled.task == "task 0", labelled.y, labelled.y + 10)
-    model = kh.MTONMKLClassifier(class_weight={1: 2.0, 9: 3.0}, C=3.0)
+    model = kh.MTONMKLClassifier(kernels="paper", class_weight={1: 2.0, 9: 3.0}, C=3.0)
     model.fit(labelled.X, y, task=labelled.task)
     top = [np.abs(v).max() for v in model.dual_coef_]
     assert top[0] <= 6.0 * (1.0 + 1e-12)
@@ -158,7 +164,9 @@ def test_class_weights_may_name_classes_of_some_tasks_only(labelled):
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_regression_does_not_depend_on_the_units_of_y(scale, measured):
-    plain = kh.MTONMKLRegressor(C=10.0, beta=1.0, formulation="corrected", tol=1e-9)
+    plain = kh.MTONMKLRegressor(
+        kernels="paper", C=10.0, beta=1.0, formulation="corrected", tol=1e-9
+    )
     plain.fit(measured.X, measured.y, task=measured.task)
     scaled = clone(plain).set_params(epsilon=0.1 * scale)
     scaled.fit(measured.X, scale * measured.y, task=measured.task)
@@ -170,7 +178,9 @@ def test_regression_does_not_depend_on_the_units_of_y(scale, measured):
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_targets_far_from_zero_are_no_harder(scale, measured):
-    model = kh.MTONMKLRegressor(C=100.0, epsilon=0.01 * scale, formulation="corrected")
+    model = kh.MTONMKLRegressor(
+        kernels="paper", C=100.0, epsilon=0.01 * scale, formulation="corrected"
+    )
     y = scale * (measured.y + 1e3)
     assert model.fit(measured.X, y, task=measured.task).dual_gap_ <= 1e-3
     assert model.score(measured.X, y, task=measured.task) > 0.95
@@ -182,7 +192,7 @@ def test_sparse_points_give_the_dense_model(kind):
     X = np.where(np.abs(samples.X) < 0.4, 0.0, samples.X)
     X[0] = 0.0
     made = {"classification": kh.MTONMKLClassifier, "regression": kh.MTONMKLRegressor}[kind]
-    dense = made(C=3.0, tol=1e-9).fit(X, samples.y, task=samples.task)
+    dense = made(kernels="paper", C=3.0, tol=1e-9).fit(X, samples.y, task=samples.task)
     for wrap in (sparse.csr_matrix, sparse.csr_array, sparse.coo_array):
         model = clone(dense).fit(wrap(X), samples.y, task=samples.task)
         np.testing.assert_allclose(model.objective_, dense.objective_, rtol=1e-8)

@@ -23,7 +23,7 @@ def numbers(samples):
 
 @pytest.fixture
 def plain(labelled):
-    model = kh.MTONMKLClassifier(C=3.0)
+    model = kh.MTONMKLClassifier(kernels="paper", C=3.0)
     return model.fit(labelled.X, labelled.y, task=labelled.task)
 
 
@@ -50,7 +50,7 @@ def test_labels_may_be_anything_hashable(labels, labelled, plain):
 
 def test_two_labels_are_two_tasks_of_booleans(labelled):
     task = labelled.task == "task 1"
-    model = kh.MTONMKLClassifier().fit(labelled.X, labelled.y, task=task)
+    model = kh.MTONMKLClassifier(kernels="paper").fit(labelled.X, labelled.y, task=task)
     assert model.tasks_ == [False, True]
     assert model.n_samples_.tolist() == [23, 22]
 
@@ -70,7 +70,7 @@ def test_labels_that_sort_are_sorted(plain):
 @pytest.mark.parametrize(("place", "column"), [(0, 0), (2, 2), (3, -1), (1, -3)])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix, np.ndarray.tolist, pd.DataFrame])
 def test_a_column_by_number(place, column, wrap, labelled):
-    plain = kh.MTONMKLClassifier(C=3.0, tol=1e-9)
+    plain = kh.MTONMKLClassifier(kernels="paper", C=3.0, tol=1e-9)
     model = clone(plain).set_params(task_column=column)
     plain.fit(labelled.X, labelled.y, task=labelled.task)
     X = wrap(by_column(labelled, place))
@@ -117,9 +117,9 @@ def test_columns_of_y_are_tasks_on_the_same_points(rng):
     Y = np.column_stack([np.sin(X[:, 0]), X[:, 0] * X[:, 1], X[:, 1]])
     Y[rng.uniform(size=Y.shape) < 0.3] = np.nan
     seen = ~np.isnan(Y)
-    wide = kh.MTONMKLRegressor(C=10.0).fit(X, Y)
+    wide = kh.MTONMKLRegressor(kernels="paper", C=10.0).fit(X, Y)
     rows, columns = np.nonzero(seen)
-    long = kh.MTONMKLRegressor(C=10.0).fit(X[rows], Y[seen], task=columns)
+    long = kh.MTONMKLRegressor(kernels="paper", C=10.0).fit(X[rows], Y[seen], task=columns)
     assert wide.tasks_ == [0, 1, 2]
     assert wide.n_samples_.tolist() == seen.sum(axis=0).tolist()
     np.testing.assert_allclose(wide.weights_, long.weights_, rtol=1e-9)
@@ -141,7 +141,7 @@ def test_columns_of_y_may_hold_classes(rng):
     Y[:, 0] = np.where(X[:, 0] > 0, "right", "left")
     Y[:, 1] = X[:, 1] > 0
     Y[3, 0], Y[5, 1] = None, np.nan
-    model = kh.MTONMKLClassifier(C=10.0).fit(X, Y)
+    model = kh.MTONMKLClassifier(kernels="paper", C=10.0).fit(X, Y)
     assert [classes.tolist() for classes in model.classes_] == [["left", "right"], [False, True]]
     predicted = model.predict(X)
     assert set(predicted[:, 0]) == {"left", "right"}
@@ -153,15 +153,17 @@ def test_columns_of_y_may_hold_classes(rng):
 def test_a_task_without_a_score_is_left_out_of_the_mean(rng):
     X = rng.normal(size=(20, 2))
     Y = np.column_stack([X[:, 0], X[:, 1] ** 2])
-    model = kh.MTONMKLRegressor().fit(X, Y)
+    model = kh.MTONMKLRegressor(kernels="paper").fit(X, Y)
     half = Y.copy()
     half[:, 0] = np.nan
     assert model.score(X, half) == model.score(X, Y[:, 1], task=np.ones(20, dtype=int))
 
 
 def test_nothing_at_all_is_one_task(labelled):
-    nothing = kh.MTONMKLClassifier().fit(labelled.X, labelled.y)
-    named = kh.MTONMKLClassifier().fit(labelled.X, labelled.y, task=["all"] * len(labelled.y))
+    nothing = kh.MTONMKLClassifier(kernels="paper").fit(labelled.X, labelled.y)
+    named = kh.MTONMKLClassifier(kernels="paper").fit(
+        labelled.X, labelled.y, task=["all"] * len(labelled.y)
+    )
     assert nothing.tasks_ == [0]
     np.testing.assert_array_equal(nothing.weights_, named.weights_)
     expected = nothing.decision_function(labelled.X)

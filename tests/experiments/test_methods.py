@@ -109,7 +109,7 @@ def problem(tiny):
 
 def test_the_best_point_on_the_validation_part_is_found(problem):
     (X, y, task), (train, validation) = problem
-    estimator = MTONMKLClassifier(formulation="corrected")
+    estimator = MTONMKLClassifier(kernels="paper", formulation="corrected")
     best, score = search(estimator, {"beta": [1e3, 1e-3]}, *problem, METRICS["accuracy"])
     scores = {}
     for beta in (1e3, 1e-3):
@@ -124,6 +124,6 @@ def test_the_best_point_on_the_validation_part_is_found(problem):
 
 
 def test_points_outside_the_domain_are_passed_over(problem):
-    estimator = MTONMKLClassifier(formulation="printed")
+    estimator = MTONMKLClassifier(kernels="paper", formulation="printed")
     best, _ = search(estimator, {"eta": [1.0, 16.0], "beta": [1.0]}, *problem, METRICS["accuracy"])
     assert best == {"eta": 16.0, "beta": 1.0}

@@ -14,7 +14,9 @@ from kernelhood.pipeline.searching import TECHNICAL
     ("formulation", "count"), [("corrected", 93), ("printed", 1026), ("normalized", 27 * 780)]
 )
 def test_how_many_models_the_papers_grid_holds(formulation, count):
-    found = distinct_models(kh.MTONMKLClassifier(formulation=formulation), kh.paper_grid())
+    found = distinct_models(
+        kh.MTONMKLClassifier(kernels="paper", formulation=formulation), kh.paper_grid()
+    )
     assert len(found.points) == 45_387
     assert len(found.models) == count
     outside = [
@@ -31,7 +33,7 @@ def test_how_many_models_the_papers_grid_holds(formulation, count):
 @pytest.mark.parametrize("formulation", ["corrected", "printed", "normalized"])
 def test_points_of_one_model_predict_the_same(formulation, labelled):
     grid = {"C": [1.0, 2.0], "eta": [16.0, 64.0], "beta": [0.5, 1.0, 2.0]}
-    estimator = kh.MTONMKLClassifier(formulation=formulation, tol=1e-7)
+    estimator = kh.MTONMKLClassifier(kernels="paper", formulation=formulation, tol=1e-7)
     found = distinct_models(estimator, grid)
     values = {}
     for point, model in zip(found.points, found.model_of, strict=True):
@@ -60,7 +62,7 @@ def test_other_parameters_keep_models_apart():
 
 
 def test_the_strongest_comes_first():
-    corrected = kh.MTONMKLClassifier(formulation="corrected")
+    corrected = kh.MTONMKLClassifier(kernels="paper", formulation="corrected")
     found = distinct_models(corrected, {"C": [2.0, 1.0], "beta": [1.0, 4.0]})
     betas = [model["beta"] for model in found.models]
     assert betas == sorted(betas, reverse=True)
@@ -70,12 +72,13 @@ def test_the_strongest_comes_first():
 def test_a_grid_outside_the_domain_says_why():
     with pytest.raises(ValueError, match="no point that can be solved: .* eta >= 7"):
         distinct_models(
-            kh.MTONMKLClassifier(formulation="printed"), {"eta": [1.0, 2.0], "beta": [1.0]}
+            kh.MTONMKLClassifier(kernels="paper", formulation="printed"),
+            {"eta": [1.0, 2.0], "beta": [1.0]},
         )
 
 
 def test_what_the_estimator_fixes_may_be_outside_the_domain():
-    edge = kh.MTONMKLClassifier(eta=2.0, beta=1.0)
+    edge = kh.MTONMKLClassifier(kernels="paper", eta=2.0, beta=1.0)
     with pytest.raises(ValueError, match="no point that can be solved: .* eta > 2"):
         distinct_models(edge, {"C": [1.0, 2.0]})
     found = distinct_models(edge, {"C": [1.0, 2.0], "formulation": ["corrected", "normalized"]})
@@ -84,20 +87,20 @@ def test_what_the_estimator_fixes_may_be_outside_the_domain():
 
 
 def test_integers_of_numpy_are_numbers():
-    found = distinct_models(kh.MTONMKLClassifier(), {"C": np.array([1, 10, 2])})
+    found = distinct_models(kh.MTONMKLClassifier(kernels="paper"), {"C": np.array([1, 10, 2])})
     assert [model["C"] for model in found.models] == [10, 2, 1]
 
 
 def test_an_empty_grid_is_refused():
     with pytest.raises(ValueError, match="param_grid holds no point"):
-        distinct_models(kh.MTONMKLClassifier(), [])
+        distinct_models(kh.MTONMKLClassifier(kernels="paper"), [])
 
 
 def test_bad_grids_are_named():
     with pytest.raises(ValueError, match="method must be one of"):
         kh.paper_grid("svm")
     with pytest.raises(ValueError, match="param_grid names 'gamma', which MTONMKLClassifier"):
-        distinct_models(kh.MTONMKLClassifier(), {"gamma": [1.0]})
+        distinct_models(kh.MTONMKLClassifier(kernels="paper"), {"gamma": [1.0]})
 
 
 def one_by_one(estimator, points):
@@ -115,7 +118,7 @@ def one_by_one(estimator, points):
     ("estimator", "grid"),
     [
         (
-            kh.MTONMKLClassifier(),
+            kh.MTONMKLClassifier(kernels="paper"),
             [
                 {"C": [1, 2, 4.0], "eta": [3.0, 7]},
                 {"beta": [0.3, 0.7], "formulation": ["printed", "corrected", "bad", "normalized"]},
@@ -123,7 +126,7 @@ def one_by_one(estimator, points):
             ],
         ),
         (
-            kh.MTONMKLRegressor(),
+            kh.MTONMKLRegressor(kernels="paper"),
             {
                 "C": np.array([1, 2]),
                 "beta": np.geomspace(0.1, 3.0, 5),
@@ -134,7 +137,7 @@ def one_by_one(estimator, points):
             },
         ),
         (
-            kh.MTONMKLClassifier(formulation="printed"),
+            kh.MTONMKLClassifier(kernels="paper", formulation="printed"),
             {"eta": [10**17, 10**17 + 1, 20.0], "kernels": [None, [kh.Linear()]], "C": [0.1, 0.3]},
         ),
         (kh.KTAClassifier(), {"centered": [True, False], "eta": [1, 2.5], "C": [1, 1.0, 2]}),
@@ -160,7 +163,7 @@ def test_points_are_one_model_where_their_canonical_parameters_agree(estimator, 
 
 def test_columns_hold_the_points():
     grid = [{"C": [1, 2], "eta": [4.0]}, {"kernels": [[kh.Linear()], None]}]
-    found = distinct_models(kh.MTONMKLClassifier(), grid)
+    found = distinct_models(kh.MTONMKLClassifier(kernels="paper"), grid)
     assert list(found.columns) == ["C", "eta", "kernels"]
     for name, column in found.columns.items():
         shown = column.masked

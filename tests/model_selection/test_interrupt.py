@@ -25,7 +25,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     data = kh.datasets.make_multitask(40, 60, random_state=0)
     search = kh.KernelSearchCV(
-        kh.MTONMKLClassifier(tol=1e-9),
+        kh.MTONMKLClassifier(kernels="paper", tol=1e-9),
         {"beta": list(2.0 ** np.linspace(-20, 0, 4000))},
         scoring=scored,
         n_jobs=2,

@@ -39,7 +39,8 @@ def test_it_finds_what_grid_search_finds(method, kind):
     samples = make_samples(kind)
     X, codes = with_task_column(samples)
     cv = list(kh.TaskStratifiedKFold(2).split(X, samples.y, task=codes))
-    estimator = METHODS[method][kind == "regression"](task_column=-1, tol=1e-11)
+    settings = {"kernels": "paper"} if method == "mt-onmkl" else {}
+    estimator = METHODS[method][kind == "regression"](task_column=-1, tol=1e-11, **settings)
     plain = GridSearchCV(estimator, GRIDS[method], cv=cv).fit(X, samples.y)
     ours = kh.KernelSearchCV(estimator, GRIDS[method], cv=cv).fit(X, samples.y)
     found = np.array(ours.cv_results_["mean_test_score"])
@@ -96,9 +97,9 @@ def test_models_that_couple_tasks_do_not_touch_those_that_do_not(labelled, n_job
     ]
     samples = (labelled.X, labelled.y)
     alone, together, both = (
-        kh.KernelSearchCV(kh.MTONMKLClassifier(), grid, cv=2, refit=False, n_jobs=n_jobs).fit(
-            *samples, task=labelled.task
-        )
+        kh.KernelSearchCV(
+            kh.MTONMKLClassifier(kernels="paper"), grid, cv=2, refit=False, n_jobs=n_jobs
+        ).fit(*samples, task=labelled.task)
         for grid in (*parts, parts)
     )
     for name in ("split0_test_score", "split1_test_score", "max_gap"):
@@ -107,7 +108,7 @@ def test_models_that_couple_tasks_do_not_touch_those_that_do_not(labelled, n_job
     assert both.n_models_ == alone.n_models_ + together.n_models_
     assert both.best_score_ == max(alone.best_score_, together.best_score_)
     with pytest.raises(ValueError, match="per_task=True needs independent tasks"):
-        kh.KernelSearchCV(kh.MTONMKLClassifier(), parts, per_task=True).fit(
+        kh.KernelSearchCV(kh.MTONMKLClassifier(kernels="paper"), parts, per_task=True).fit(
             *samples, task=labelled.task
         )
 
@@ -115,7 +116,9 @@ def test_models_that_couple_tasks_do_not_touch_those_that_do_not(labelled, n_job
 def test_the_time_of_a_model_is_that_of_all_its_tasks(labelled, monkeypatch):
     times = iter(range(1000))
     monkeypatch.setattr(path.time, "perf_counter", lambda: float(next(times)))
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [1.0, 2.0]}, cv=2, refit=False)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLClassifier(kernels="paper"), {"C": [1.0, 2.0]}, cv=2, refit=False
+    )
     search.fit(labelled.X, labelled.y, task=labelled.task)
     n_tasks = len(np.unique(labelled.task))
     np.testing.assert_array_equal(search.cv_results_["mean_fit_time"], [n_tasks, n_tasks])
@@ -138,7 +141,7 @@ def test_kernels_alone_are_kept_for_all_rewards_of_one_loss(labelled, monkeypatc
     whole = mtonmkl.SingleKernels
     monkeypatch.setattr(mtonmkl, "SingleKernels", lambda *args: (made.append(1), whole(*args))[1])
     grid = {"C": [1.0, 8.0], "beta": [4.0**k for k in range(-4, 3)], "eta": [1e6]}
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), grid, cv=0.5, refit=False)
+    search = kh.KernelSearchCV(kh.MTONMKLClassifier(kernels="paper"), grid, cv=0.5, refit=False)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     assert len(made) == 2 * len(set(labelled.task.tolist()))
 
@@ -173,7 +176,9 @@ def test_scores_by_name_are_those_of_the_scorer(estimator, scoring, labelled):
 
 def test_equal_models_are_solved_once_and_reported_for_each_point(labelled):
     grid = {"C": [1.0, 2.0], "beta": [1.0, 4.0], "eta": [1.0, 8.0]}
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(formulation="corrected"), grid, cv=2)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLClassifier(kernels="paper", formulation="corrected"), grid, cv=2
+    )
     search.fit(labelled.X, labelled.y, task=labelled.task)
     frame = pd.DataFrame(search.cv_results_)
     assert (len(frame), search.n_models_, search.n_splits_) == (8, 3, 2)
@@ -185,7 +190,7 @@ def test_equal_models_are_solved_once_and_reported_for_each_point(labelled):
 
 def test_ties_go_to_the_stronger_regularisation(labelled):
     grid = {"C": [2.0**-12, 2.0**-10, 2.0**-11], "beta": [1.0, 64.0]}
-    corrected = kh.MTONMKLClassifier(formulation="corrected")
+    corrected = kh.MTONMKLClassifier(kernels="paper", formulation="corrected")
     search = kh.KernelSearchCV(corrected, grid, cv=2, refit=False)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     assert len(set(search.cv_results_["mean_test_score"])) == 1
@@ -194,7 +199,7 @@ def test_ties_go_to_the_stronger_regularisation(labelled):
 
 def test_points_outside_the_domain_are_marked(labelled):
     grid = {"eta": [1.0, 16.0], "beta": [1.0]}
-    estimator = kh.MTONMKLClassifier(formulation="printed")
+    estimator = kh.MTONMKLClassifier(kernels="paper", formulation="printed")
     search = kh.KernelSearchCV(estimator, grid, cv=2, error_score=-1.0)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     frame = pd.DataFrame(search.cv_results_).set_index("param_eta")
@@ -213,25 +218,33 @@ def test_scores_over_samples_weigh_tasks_by_size():
     X, y, task = samples.X[keep], samples.y[keep], samples.task[keep]
     cv = list(kh.TaskStratifiedKFold(2).split(X, y, task=task))
     grid = {"C": [4.0]}
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), grid, cv=cv, average="samples", refit=False)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLClassifier(kernels="paper"), grid, cv=cv, average="samples", refit=False
+    )
     search.fit(X, y, task=task)
     by_hand = []
     for train, test in cv:
-        model = kh.MTONMKLClassifier(C=4.0).fit(X[train], y[train], task=task[train])
+        model = kh.MTONMKLClassifier(kernels="paper", C=4.0).fit(
+            X[train], y[train], task=task[train]
+        )
         by_hand.append(np.mean(model.predict(X[test], task=task[test]) == y[test]))
     assert search.best_score_ == pytest.approx(np.mean(by_hand))
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy", "f1_macro"])
 def test_any_scorer_by_name(scoring, labelled):
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [4.0]}, cv=2, scoring=scoring)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLClassifier(kernels="paper"), {"C": [4.0]}, cv=2, scoring=scoring
+    )
     search.fit(labelled.X, labelled.y, task=labelled.task)
     assert 0.3 < search.best_score_ <= 1.0
 
 
 def test_a_scorer_as_a_callable_changes_the_choice(measured):
     scorer = make_scorer(mean_absolute_error, greater_is_better=False)
-    search = kh.KernelSearchCV(kh.MTONMKLRegressor(), {"C": [0.01, 5.0]}, cv=2, scoring=scorer)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLRegressor(kernels="paper"), {"C": [0.01, 5.0]}, cv=2, scoring=scorer
+    )
     search.fit(measured.X, measured.y, task=measured.task)
     assert search.best_score_ < 0.0
     assert search.best_params_ == {"C": 5.0}
@@ -262,14 +275,20 @@ def test_parameters_per_task(labelled):
 def test_columns_of_y_with_parameters_per_task(rng):
     X = rng.normal(size=(60, 2))
     Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1]])
-    search = kh.KernelSearchCV(kh.MTONMKLRegressor(), {"C": [0.1, 10.0]}, cv=2, per_task=True)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLRegressor(kernels="paper"), {"C": [0.1, 10.0]}, cv=2, per_task=True
+    )
     assert search.fit(X, Y).predict(X).shape == (60, 2)
-    single = kh.KernelSearchCV(kh.MTONMKLRegressor(), {"C": [0.1, 10.0]}, cv=2, per_task=True)
+    single = kh.KernelSearchCV(
+        kh.MTONMKLRegressor(kernels="paper"), {"C": [0.1, 10.0]}, cv=2, per_task=True
+    )
     assert single.fit(X, Y[:, 0]).predict(X).shape == (60,)
 
 
 def test_processes_give_the_same_scores(labelled):
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [1.0, 4.0]}, cv=2, n_jobs=2)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLClassifier(kernels="paper"), {"C": [1.0, 4.0]}, cv=2, n_jobs=2
+    )
     search.fit(labelled.X, labelled.y, task=labelled.task)
     alone = clone(search).set_params(n_jobs=None)
     alone.fit(labelled.X, labelled.y, task=labelled.task)
@@ -281,7 +300,7 @@ def test_processes_give_the_same_scores(labelled):
 def test_groups_and_sample_weights(labelled):
     groups = np.arange(len(labelled.y)) // 2
     weight = np.where(np.arange(len(labelled.y)) % 5 == 0, 0.0, 1.0)
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [4.0]}, cv=0.5)
+    search = kh.KernelSearchCV(kh.MTONMKLClassifier(kernels="paper"), {"C": [4.0]}, cv=0.5)
     search.fit(labelled.X, labelled.y, task=labelled.task, groups=groups, sample_weight=weight)
     assert not set(np.concatenate(search.best_estimator_.support_)) & set(
         np.flatnonzero(weight == 0)
@@ -295,7 +314,7 @@ def test_a_progress_bar(labelled, capsys):
 
 
 def test_the_path_is_drawn(labelled):
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [1.0, 4.0, 16.0]}, cv=2)
+    search = kh.KernelSearchCV(kh.MTONMKLClassifier(kernels="paper"), {"C": [1.0, 4.0, 16.0]}, cv=2)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     ax = Figure().subplots()
     assert search.plot_path(ax) is ax
@@ -309,10 +328,10 @@ def test_the_path_is_drawn(labelled):
 
 
 def test_it_looks_like_its_estimator(labelled):
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [4.0]}, cv=2)
+    search = kh.KernelSearchCV(kh.MTONMKLClassifier(kernels="paper"), {"C": [4.0]}, cv=2)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     assert search.classes_.tolist() == [-1, 1]
-    regressor = kh.KernelSearchCV(kh.MTONMKLRegressor(), {"C": [4.0]})
+    regressor = kh.KernelSearchCV(kh.MTONMKLRegressor(kernels="paper"), {"C": [4.0]})
     assert not hasattr(regressor, "decision_function")
 
 
@@ -327,11 +346,11 @@ def test_bad_settings_are_named(labelled):
     with pytest.raises(TypeError, match="estimator must be one of this library's.*got SVC"):
         fit(SVC())
     with pytest.raises(ValueError, match="average must be 'tasks' or 'samples', got 'mean'"):
-        fit(kh.MTONMKLClassifier(), average="mean")
+        fit(kh.MTONMKLClassifier(kernels="paper"), average="mean")
     with pytest.raises(ValueError, match="per_task=True needs independent tasks"):
         fit(kh.MTMKLClassifier(), per_task=True)
     with pytest.raises(ValueError, match="scoring must be a name"):
-        fit(kh.MTONMKLClassifier(), scoring=3)
+        fit(kh.MTONMKLClassifier(kernels="paper"), scoring=3)
     half = [(np.flatnonzero(labelled.task == labelled.task[0]), np.arange(len(labelled.y)))]
     with pytest.raises(ValueError, match="split 1 of cv has no task with both training and test"):
-        fit(kh.MTONMKLClassifier(), cv=[half[0], (half[0][0], half[0][1][-1:])])
+        fit(kh.MTONMKLClassifier(kernels="paper"), cv=[half[0], (half[0][0], half[0][1][-1:])])

@@ -160,7 +160,9 @@ def test_scores_that_few_rows_do_not_define_are_left_out():
 
 def test_every_task_has_its_own_parameters_even_if_never_tested():
     X, y, task = table("classification")
-    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [0.1, 10.0]}, cv=3, per_task=True)
+    search = kh.KernelSearchCV(
+        kh.MTONMKLClassifier(kernels="paper"), {"C": [0.1, 10.0]}, cv=3, per_task=True
+    )
     with pytest.warns(UserWarning, match="only one class") as heard:
         search.fit(X, y, task=task)
     assert len(heard) == 1

@@ -85,7 +85,7 @@ def test_scikit_learn_takes_them_with_a_task_column(rng):
     X, y, task = rows(rng, 120)
     codes = np.unique(task, return_inverse=True)[1]
     X = np.column_stack([rng.normal(size=(120, 2)), codes])
-    model = kh.MTONMKLClassifier(task_column=-1)
+    model = kh.MTONMKLClassifier(kernels="paper", task_column=-1)
     cv = kh.TaskStratifiedKFold(3, task_column=-1)
     assert len(cross_val_score(model, X, y, cv=cv)) == 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelhood._typing import Array
 from kernelhood.alignment import cosine
+from kernelhood.losses import BoxLoss
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.inspection import Neighborhood, NeighborhoodInspection
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
@@ -20,6 +21,7 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
 
     def _solve_near(self, kernels: TaskKernels, problem: TaskProblem, rho: float) -> TaskSolution:
         """Minimise ``S(Khat) + (rho/2) |Khat - K_nu|^2``."""
+        assert isinstance(problem.loss, BoxLoss)
         found = solve_neighborhood(
             kernels.Ks,
             problem.loss,

@@ -71,7 +71,7 @@ class ITLClassifier(_IndependentStep, MultiTaskClassifier):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         p: float = 1.0,
         tol: float = 1e-3,
@@ -112,7 +112,7 @@ class ITLRegressor(_IndependentStep, MultiTaskRegressor):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         p: float = 1.0,
         epsilon: float = 0.1,

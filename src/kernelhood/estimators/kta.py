@@ -132,7 +132,7 @@ class KTAClassifier(_AlignedStep, MultiTaskClassifier):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 1.0,
         centered: bool = False,
@@ -175,7 +175,7 @@ class KTARegressor(_AlignedStep, MultiTaskRegressor):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 1.0,
         centered: bool = False,

@@ -126,7 +126,7 @@ class MTMKLClassifier(_SharedStep, MultiTaskClassifier):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         sharing_budget: float = 0.5,
         tol: float = 1e-3,
@@ -167,7 +167,7 @@ class MTMKLRegressor(_SharedStep, MultiTaskRegressor):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         sharing_budget: float = 0.5,
         epsilon: float = 0.1,

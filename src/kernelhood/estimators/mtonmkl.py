@@ -21,7 +21,7 @@ from kernelhood.penalties import Concave, Penalty
 from kernelhood.pipeline.docs import documented
 from kernelhood.pipeline.inspection import Neighborhood
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
-from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.pipeline.targets import MultiTaskClassifier
 from kernelhood.pipeline.task_kernels import TaskKernels
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave
@@ -30,6 +30,7 @@ from kernelhood.solvers.neighborhood import identity_projection, neighborhood_we
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import valued
+from kernelhood.uncertainty.loss_choice import LossChoice
 
 
 class _NeighborhoodStep(FormulationSearch):
@@ -49,6 +50,11 @@ class _NeighborhoodStep(FormulationSearch):
         spectra; its gap is that of the convex problem that its stationary point solves.
         `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
         `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``.
+    missing : {"error", "indicator"}
+        What missing values in X are: an error, or filled by the mean of the training rows, in
+        columns of categories by the most frequent one. With "indicator" each column in which
+        training rows have any gets a kernel beside the others that tells rows with and without
+        a value apart.
 
     Attributes
     ----------
@@ -75,6 +81,7 @@ class _NeighborhoodStep(FormulationSearch):
         "eta": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="neither")],
         "formulation": [StrOptions(set(FORMULATIONS)), Formulation],
+        "missing": [StrOptions({"error", "indicator"})],
     }
 
     eta: float
@@ -159,20 +166,21 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 16.0,
         beta: float = 1e-3,
         formulation: str | Formulation = "normalized",
         neighborhood: Any = None,
         radius: float | None = None,
-        sharing: str = "weights",
+        sharing: str = "auto",
         relation: Any = None,
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
         cache_size: float = 1000.0,
         storage: str = "float64",
+        missing: str = "error",
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
@@ -190,28 +198,29 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
             n_jobs=n_jobs,
             verbose=verbose,
         )
-        self.eta = eta
-        self.beta = beta
+        self.eta, self.beta = eta, beta
         self.formulation = formulation
-        self.neighborhood = neighborhood
-        self.radius = radius
-        self.sharing = sharing
-        self.relation = relation
+        self.neighborhood, self.radius = neighborhood, radius
+        self.sharing, self.relation = sharing, relation
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
-        self.cache_size = cache_size
-        self.storage = storage
+        self.cache_size, self.storage = cache_size, storage
+        self.missing = missing
 
 
 @documented
-class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegressor):
+class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters
     ----------
-    loss : "epsilon_insensitive" or Loss
-        The loss, or one of your own.
+    standardize_targets : bool or "auto"
+        Whether targets are standardised inside, so that `C`, `epsilon` and `beta` have no units.
+        Tasks that are solved together and have the same quantity as their target have one unit,
+        the standard deviation within tasks; independent tasks, and columns of a 2-D y, have each
+        their own. "auto" standardises where `kernels` are fitted to the data, too, and leaves
+        targets alone where kernels are given or the paper's.
 
     Examples
     --------
@@ -224,27 +233,32 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
     ((50, 2), [0, 1])
     """
 
-    _parameter_constraints: dict[str, Any] = {"loss": [StrOptions({"epsilon_insensitive"}), Loss]}
+    _parameter_constraints: dict[str, Any] = {
+        "standardize_targets": ["boolean", StrOptions({"auto"})],
+    }
 
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 16.0,
         beta: float = 1e-3,
         epsilon: float = 0.1,
         loss: str | Loss = "epsilon_insensitive",
+        quantile: float = 0.5,
+        standardize_targets: bool | str = "auto",
         formulation: str | Formulation = "normalized",
         neighborhood: Any = None,
         radius: float | None = None,
-        sharing: str = "weights",
+        sharing: str = "auto",
         relation: Any = None,
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
         cache_size: float = 1000.0,
         storage: str = "float64",
+        missing: str = "error",
         tol: float = 1e-3,
         max_iter: int = 100,
         task_column: int | str | None = None,
@@ -262,15 +276,14 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
             verbose=verbose,
         )
         self.loss = loss
-        self.eta = eta
-        self.beta = beta
+        self.quantile = quantile
+        self.standardize_targets = standardize_targets
+        self.eta, self.beta = eta, beta
         self.formulation = formulation
-        self.neighborhood = neighborhood
-        self.radius = radius
-        self.sharing = sharing
-        self.relation = relation
+        self.neighborhood, self.radius = neighborhood, radius
+        self.sharing, self.relation = sharing, relation
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
-        self.cache_size = cache_size
-        self.storage = storage
+        self.cache_size, self.storage = cache_size, storage
+        self.missing = missing

@@ -68,7 +68,7 @@ class ONJKLClassifier(_JointStep, MultiTaskClassifier):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         rho: float = 1.0,
         tol: float = 1e-3,
@@ -109,7 +109,7 @@ class ONJKLRegressor(_JointStep, MultiTaskRegressor):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         rho: float = 1.0,
         epsilon: float = 0.1,

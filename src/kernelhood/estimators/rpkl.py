@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from kernelhood._typing import Array
 from kernelhood.alignment import alignment
 from kernelhood.estimators._noise import NoiseStep
-from kernelhood.kernels import Gaussian, KernelBank
+from kernelhood.kernels import AutoBank, Gaussian, KernelBank
 from kernelhood.pipeline.docs import documented
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
 from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
@@ -69,9 +69,10 @@ class _ProximityStep(NoiseStep):
         if self.kernels is None:
             return _gaussian(1.0)
         bank = super()._read_bank()
-        if len(bank) > 1:
+        if isinstance(bank, AutoBank) or len(bank) > 1:
+            count = "a bank of them" if isinstance(bank, AutoBank) else str(len(bank))
             raise ValueError(
-                f"{type(self).__name__} needs a single kernel, got {len(bank)}: give one, or None "
+                f"{type(self).__name__} needs a single kernel, got {count}: give one, or None "
                 "for the Gaussian of spread_level."
             )
         return bank

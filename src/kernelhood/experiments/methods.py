@@ -126,7 +126,7 @@ def check_methods(methods: Any) -> tuple[str, ...]:
 
 
 def make_estimator(method: str, kind: str, task_groups: Any = None) -> Any:
-    """Return an unfitted estimator.
+    """Return an unfitted estimator with the kernels of the paper.
 
     Parameters
     ----------
@@ -140,6 +140,8 @@ def make_estimator(method: str, kind: str, task_groups: Any = None) -> Any:
     name, settings = _split(method)
     if settings.get("relation") == "groups":
         settings = {"relation": TaskGroups(task_groups)}
+    if name != "rpkl":  # It has a kernel of its own.
+        settings = {"kernels": "paper", **settings}
     classifier, regressor = {**METHODS, **BASELINES}[name]
     return (classifier if kind == CLASSIFICATION else regressor)(**settings)
 

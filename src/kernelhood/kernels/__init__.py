@@ -1,8 +1,11 @@
 """Kernels, and banks that evaluate many of them at once."""
 
+from kernelhood.kernels.auto import BANKS, AutoBank
 from kernelhood.kernels.bank import KernelBank, default_bank
 from kernelhood.kernels.base import Kernel
 from kernelhood.kernels.constant import Constant
+from kernelhood.kernels.equality import Equality
+from kernelhood.kernels.inputs import FittedInputs, InputSummary
 from kernelhood.kernels.standard import (
     Custom,
     Gaussian,
@@ -15,9 +18,14 @@ from kernelhood.kernels.standard import (
 )
 
 __all__ = [
+    "BANKS",
+    "AutoBank",
     "Constant",
     "Custom",
+    "Equality",
+    "FittedInputs",
     "Gaussian",
+    "InputSummary",
     "Kernel",
     "KernelBank",
     "Linear",

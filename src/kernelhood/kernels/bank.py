@@ -10,7 +10,9 @@ import numpy as np
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import Pair
 from kernelhood.kernels.base import Kernel, Points, restrict
+from kernelhood.kernels.equality import Equality
 from kernelhood.kernels.group import Plan, Sums, core_of, plan_of
+from kernelhood.kernels.inputs import FittedInputs, ImputedInputs, InputSummary
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial, as_kernel
 
 _BLOCK = 2**17
@@ -26,6 +28,10 @@ class KernelBank(Sequence[Kernel]):
     ----------
     kernels : iterable of Kernel, str or callable
         The kernels, in the order of the weights.
+    names : sequence of str, optional
+        Names of the kernels in the place of those that they give themselves.
+    inputs : FittedInputs or ImputedInputs, optional
+        What is done to the rows of all points first.
 
     Examples
     --------
@@ -34,10 +40,20 @@ class KernelBank(Sequence[Kernel]):
     (3, 2, 2)
     """
 
-    def __init__(self, kernels: Iterable[Any]) -> None:
+    def __init__(
+        self,
+        kernels: Iterable[Any],
+        *,
+        names: Sequence[str] | None = None,
+        inputs: FittedInputs | ImputedInputs | None = None,
+    ) -> None:
         self.kernels = tuple(as_kernel(kernel) for kernel in kernels)
         if not self.kernels:
             raise ValueError("kernels must hold at least one kernel, got none.")
+        if names is not None and len(names) != len(self.kernels):
+            raise ValueError(f"names must hold one for each of {len(self.kernels)} kernels.")
+        self.inputs = inputs
+        self._names = None if names is None else tuple(names)
         self._plan = plan_of(self.kernels)
 
     def __len__(self) -> int:
@@ -45,12 +61,16 @@ class KernelBank(Sequence[Kernel]):
 
     def __getitem__(self, index: Any) -> Any:
         found = self.kernels[index]
-        return KernelBank(found) if isinstance(index, slice) else found
+        if not isinstance(index, slice):
+            return found
+        return KernelBank(found, names=self._names and self._names[index], inputs=self.inputs)
 
     def __iter__(self) -> Iterator[Kernel]:
         return iter(self.kernels)
 
     def __repr__(self) -> str:
+        if self.inputs is not None:
+            return f"KernelBank of {', '.join(self.names)}"
         return f"KernelBank([{', '.join(map(repr, self.kernels))}])"
 
     def __sklearn_clone__(self) -> Self:
@@ -59,14 +79,54 @@ class KernelBank(Sequence[Kernel]):
     @property
     def names(self) -> list[str]:
         """A short name for every kernel."""
+        if self._names is not None:
+            return list(self._names)
         return [kernel_name(kernel) for kernel in self.kernels]
+
+    def extended(self, kernels: Sequence[Kernel]) -> KernelBank:
+        """Return the bank with more kernels behind its own."""
+        names = [*self.names, *map(kernel_name, kernels)]
+        return KernelBank([*self.kernels, *kernels], names=names, inputs=self.inputs)
+
+    def prepared(self, X: Points) -> Points:
+        """Return points as the kernels see them: these are the points of `plain`."""
+        X = restrict(X, None)
+        return X if self.inputs is None else self.inputs(X)
+
+    def comparable(self, X: Points) -> Points:
+        """Return points between which distances make sense, for all that is no kernel."""
+        return X if self.inputs is None else self.inputs.comparable(X)
+
+    def imputed(self, inputs: InputSummary) -> KernelBank:
+        """Return the bank for rows with missing values: means in their place, and their kernels.
+
+        Parameters
+        ----------
+        inputs : InputSummary
+            What there is to know of the training rows. Each column in which they have missing
+            values gets a kernel that tells whether two points both have one there, or neither.
+        """
+        width, flags = len(inputs.mean), np.flatnonzero(inputs.missing).tolist()
+        everything = tuple(range(width))
+        kernels = [
+            kernel.with_columns(everything) if kernel.columns is None else kernel
+            for kernel in self.kernels
+        ]
+        kernels += [Equality(columns=(width + place,)) for place in range(len(flags))]
+        names = [*self.names, *(f"missing[{inputs.label(flag)}]" for flag in flags)]
+        return KernelBank(kernels, names=names, inputs=ImputedInputs(inputs.mean, tuple(flags)))
+
+    @property
+    def plain(self) -> KernelBank:
+        """The same kernels without what is done to the points first."""
+        return self if self.inputs is None else KernelBank(self.kernels, names=self._names)
 
     def resolved(self, feature_names: Sequence[str] | None) -> KernelBank:
         """Return the bank with column names replaced by numbers."""
-        if feature_names is None:
+        if feature_names is None or self.inputs is not None:
             return self
         numbers = {name: number for number, name in enumerate(feature_names)}
-        return KernelBank(_resolve(kernel, numbers) for kernel in self.kernels)
+        return KernelBank([_resolve(kernel, numbers) for kernel in self.kernels], names=self._names)
 
     def __call__(self, X: Points, Z: Points | None = None, *, out: Array | None = None) -> Array:
         """Return the stack of kernel matrices.
@@ -82,8 +142,9 @@ class KernelBank(Sequence[Kernel]):
         -------
         ndarray of shape (n_kernels, n, m)
         """
-        X = restrict(X, None)
-        Z = X if Z is None else restrict(Z, None)
+        alone = Z is None or Z is X
+        X = self.prepared(X)
+        Z = X if alone else self.prepared(Z)
         stack = np.empty((len(self), X.shape[0], Z.shape[0])) if out is None else out
         for place, kernel in self._plan.others:
             stack[place] = kernel(X) if X is Z else kernel(X, Z)
@@ -124,7 +185,7 @@ class KernelBank(Sequence[Kernel]):
         -------
         ndarray of shape (n_sets, n, m)
         """
-        X, Z = restrict(X, None), restrict(Z, None)
+        X, Z = self.prepared(X), self.prepared(Z)
         used, n = np.flatnonzero(weights.any(axis=(0, 2))), X.shape[0]
         found = np.zeros((len(weights), n, Z.shape[0])) if out is None else out
         scale = np.broadcast_to(weights[:, used], (len(weights), len(used), n))
@@ -149,7 +210,7 @@ class KernelBank(Sequence[Kernel]):
         -------
         ndarray of shape (n_kernels, m), or (n_groups, n_kernels, m)
         """
-        X, Z = restrict(X, None), restrict(Z, None)
+        X, Z = self.prepared(X), self.prepared(Z)
         first = np.zeros(len(change), dtype=np.intp) if groups is None else groups * len(self)
         n_groups = 1 if groups is None else int(groups[-1]) + 1
         target = first + np.arange(len(self))[:, None]

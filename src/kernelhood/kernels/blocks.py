@@ -23,7 +23,8 @@ class PointKernels:
     """
 
     def __init__(self, bank: KernelBank, points: Any) -> None:
-        self.bank, self.points = bank, points
+        # What is done to the points is done once.
+        self.bank, self.plain, self.points = bank, bank.plain, bank.prepared(points)
 
     def __len__(self) -> int:
         return len(self.bank)
@@ -35,19 +36,19 @@ class PointKernels:
 
     def stack(self, rows: Indices | slice, columns: Indices | slice) -> Array:
         """Return every kernel between some points, of shape (n_kernels, n_rows, n_columns)."""
-        return self.bank(self.points[rows], self.points[columns])
+        return self.plain(self.points[rows], self.points[columns])
 
     def combinations(
         self, rows: Indices, columns: Indices, weights: Array, *, out: Array | None = None
     ) -> Array:
         """Return combinations of the kernels between some points, or add them to `out`."""
-        return self.bank.combinations(self.points[rows], self.points[columns], weights, out=out)
+        return self.plain.combinations(self.points[rows], self.points[columns], weights, out=out)
 
     def products(
         self, rows: Indices, columns: Indices, change: Array, groups: Indices | None = None
     ) -> Array:
         """Return every kernel between some points times a vector over the rows, or its groups."""
-        return self.bank.products(self.points[rows], self.points[columns], change, groups)
+        return self.plain.products(self.points[rows], self.points[columns], change, groups)
 
     @cached_property
     def diagonals(self) -> Array:

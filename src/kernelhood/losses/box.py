@@ -12,12 +12,13 @@ with ``1'v = 0`` over every group of samples that has an intercept of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from kernelhood._compiled import compiled
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import Array, Flags, Indices
 
 
 class BoxLoss(NamedTuple):
@@ -41,30 +42,50 @@ class BoxLoss(NamedTuple):
     epsilon: float
     group_starts: Indices
 
+    @classmethod
+    def joined(cls, parts: Sequence[Self], group_starts: Indices) -> Self:
+        """Return several losses side by side, with the intercepts' groups that are given.
+
+        Parameters
+        ----------
+        parts : sequence of BoxLoss
+            With the same epsilon.
+        group_starts : ndarray of int, shape (n_groups + 1,)
+            Of the groups among all samples.
+        """
+        return cls(
+            np.concatenate([one.target for one in parts]),
+            np.concatenate([one.lower for one in parts]),
+            np.concatenate([one.upper for one in parts]),
+            parts[0].epsilon,
+            group_starts.astype(np.intp),
+        )
+
+    def part(self, kept: Flags, times: float) -> BoxLoss:
+        """Return the loss of some samples with one intercept, each counted several times."""
+        lower, upper = times * self.lower[kept], times * self.upper[kept]
+        return box_loss(self.target[kept], lower, upper, self.epsilon)
+
+    def feasible(self, v: Array) -> Array:
+        """Return a dual vector near another one: in the box, and of sum zero in every group.
+
+        What a group's sum has too much is taken from the entries of its own sign, each by the
+        same share: they stay in the box, since it holds zero.
+        """
+        found = np.clip(v, self.lower, self.upper)
+        for begin, end in pairwise(self.group_starts):
+            own = found[begin:end]
+            rest = float(own.sum())
+            moved = own * rest > 0.0
+            total = float(own[moved].sum())
+            own[moved] *= 1.0 - rest / total if total != 0.0 else 1.0
+        return found
+
 
 def box_loss(target: Array, lower: Array, upper: Array, epsilon: float = 0.0) -> BoxLoss:
     """Return the loss of samples that have one intercept in common."""
     starts = np.array([0, len(target)], dtype=np.intp)
     return BoxLoss(target, lower, upper, float(epsilon), starts)
-
-
-def joined(parts: Sequence[BoxLoss], group_starts: Indices) -> BoxLoss:
-    """Return several losses side by side, with the intercepts' groups that are given.
-
-    Parameters
-    ----------
-    parts : sequence of BoxLoss
-        With the same epsilon.
-    group_starts : ndarray of int, shape (n_groups + 1,)
-        Of the groups among all samples.
-    """
-    return BoxLoss(
-        np.concatenate([one.target for one in parts]),
-        np.concatenate([one.lower for one in parts]),
-        np.concatenate([one.upper for one in parts]),
-        parts[0].epsilon,
-        group_starts.astype(np.intp),
-    )
 
 
 @compiled

@@ -32,6 +32,12 @@ class Prepared:
         Rows and targets of the tasks.
     targets : list of TaskRows
         The same with targets in the user's units.
+    coded : list of int
+        The inputs that are numbers of categories.
+    names : list of str, optional
+        Names of the inputs.
+    wide : bool
+        Whether tasks are the columns of y.
     restore : callable, optional
         Brings predictions of a task, whose place is given first, back into these.
     """
@@ -39,6 +45,9 @@ class Prepared:
     points: Any
     tasks: list[TaskRows]
     targets: list[TaskRows]
+    coded: list[int]
+    names: list[str] | None
+    wide: bool
     restore: Callable[[int, Array], Array] | None = None
 
 
@@ -103,11 +112,12 @@ class Chain:
         reader = clone(self.model)
         at = self.at(X)
         points, tasks = reader._read_training_data(at, self.targets(y), task)
+        kinds = (sorted(reader._categories), reader._names_without_task(), reader._y_is_wide)
         if self.target is None:
-            return Prepared(points, tasks, tasks)
+            return Prepared(points, tasks, tasks, *kinds)
         targets = reader._read_training_data(at, y, task)[1]
         width = np.shape(y)[1] if np.ndim(y) == 2 else 1
-        return Prepared(points, tasks, targets, partial(self._restore_task, width))
+        return Prepared(points, tasks, targets, *kinds, partial(self._restore_task, width))
 
     def _restore_task(self, width: int, place: int, values: Array) -> Array:
         """Return predictions of one task in the user's units, of y with `width` columns."""

@@ -46,6 +46,23 @@ def first_of(chosen: Any) -> Any:
     return next(iter(chosen.values())) if isinstance(chosen, dict) else chosen
 
 
+def kernel_names(chosen: Any, weights: Array | None) -> list[str]:
+    """Return the names of kernels, or their numbers where the chosen estimator has others.
+
+    Parameters
+    ----------
+    chosen : Chain or dict of Chain by task, or None
+        Fitted, where there is one.
+    weights : ndarray of shape (n_models, n_kernels), or None
+        Their weights along a path.
+    """
+    if weights is None:
+        return []
+    names = [] if chosen is None else first_of(chosen).model._kernel_names()
+    fits = len(names) == weights.shape[1]
+    return names if fits else [str(number) for number in range(weights.shape[1])]
+
+
 def answer(chosen: Any, method: str, X: Any, task: Any) -> Any:
     """Return what the chosen estimator answers for every row.
 

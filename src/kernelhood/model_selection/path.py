@@ -161,7 +161,7 @@ class _Walk:
         self, model: MultiTaskKernelModel, tasks: list[SplitTask], scorer: TaskScorer
     ) -> None:
         self.model, self.tasks, self.scorer = model, tasks, scorer
-        self.model._y_is_wide = False
+        self.model._y_is_wide = tasks[0].wide
         self.model._expected_classes = [task.classes for task in tasks]
         self.kernels: SplitKernels | None = None
         self.loss: Any = None
@@ -251,7 +251,7 @@ class _Walk:
         if not task.tested:
             return np.nan
         values = self.kernels.values(self.model, number, problem, found)
-        values = self.model._decide(values, number)
+        values = self.model._decided(values, number)
         if task.restore is not None:
             values = task.restore(values)
         return self.scorer(self.model, number, values, task.X_test, task.y_test)
@@ -275,7 +275,7 @@ def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
 
 
 def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:
-    encoded = model._encode([task.train for task in tasks], [task.sample_weight for task in tasks])
+    encoded = model._encoded([task.train for task in tasks], [task.sample_weight for task in tasks])
     return [
         TaskProblem(task.train.name, task.train.rows, task.X_train, pairs, task.sample_weight)
         for task, pairs in zip(tasks, encoded, strict=True)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelhood._typing import AnyArray, Array
 from kernelhood.model_selection.averages import averaged, mean_of_known
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
-from kernelhood.model_selection.chosen import answer, best_point, first_of, said_once
+from kernelhood.model_selection.chosen import answer, best_point, first_of, kernel_names, said_once
 from kernelhood.model_selection.grids import Models, distinct_models, named_by, without_prefix
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
@@ -282,8 +282,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         matplotlib axes
         """
         check_is_fitted(self, "cv_results_")
-        model = unwrapped(self.estimator).model
-        names = [] if self._path_weights is None else model._read_bank().names
+        names = kernel_names(getattr(self, "_chosen", None), self._path_weights)
         return plot_search_path(self._path_scores, self._path_weights, names, ax=ax)
 
     def _ask(self, method: str, X: Any, task: Any) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import _check_sample_weight
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import AnyArray, Array, Flags
+from kernelhood.kernels import InputSummary
 from kernelhood.model_selection.chain import Chain, Prepared
 from kernelhood.model_selection.splitters import Split, as_splits
 from kernelhood.pipeline.classes import completed_classes, task_classes
@@ -35,6 +36,10 @@ class SplitTask:
         Targets of the test points, in the user's units.
     sample_weight : ndarray of shape (n_train,)
         Weights of the training rows.
+    inputs : InputSummary
+        What the kernels may know of the training rows of all tasks.
+    wide : bool
+        Whether tasks are the columns of y.
     classes : ndarray, optional
         All classes of the task, of which the training rows may lack some.
     centre : float
@@ -49,6 +54,8 @@ class SplitTask:
     X_test: Any
     y_test: AnyArray
     sample_weight: Array
+    inputs: InputSummary
+    wide: bool = False
     classes: AnyArray | None = None
     centre: float = 0.0
     restore: Callable[[Array], Array] | None = None
@@ -126,9 +133,10 @@ def split_tasks(
         trains &= weight > 0.0
         places = range(len(table.tasks))
         trained = [place for place in places if trains[table.tasks[place].rows].any()]
+        sides = Sides(trains, tests, _inputs(table, trains, weight))
         parts.append(
             [
-                _split_task(place, table, trains, tests, weight, classes and classes[place])
+                _split_task(place, table, sides, weight, classes and classes[place])
                 for place in trained
             ]
         )
@@ -137,12 +145,30 @@ def split_tasks(
     return parts
 
 
+class Sides(NamedTuple):
+    """Which rows train and which test, and what is known of the inputs of the former."""
+
+    trains: Flags
+    tests: Flags
+    inputs: InputSummary
+
+
+def _inputs(table: Prepared, trains: Flags, weight: Array) -> InputSummary:
+    """Look at the training rows of all tasks, each of which may have several."""
+    count = np.zeros(len(weight))
+    for task in table.tasks:
+        np.add.at(count, task.rows, weight[task.rows])
+    used = np.flatnonzero(trains & (count > 0.0))
+    points = table.points[used]
+    return InputSummary.of(points, count[used], coded=table.coded, names=table.names)
+
+
 def _split_task(
-    place: int, table: Prepared, trains: AnyArray, tests: AnyArray, weight: Array, classes: Any
+    place: int, table: Prepared, sides: Sides, weight: Array, classes: Any
 ) -> SplitTask:
     """Return one task of one split."""
     task, y = table.tasks[place], table.targets[place].y
-    inside, outside = trains[task.rows], tests[task.rows]
+    inside, outside = sides.trains[task.rows], sides.tests[task.rows]
     rows = task.rows[inside]
     centre = 0.0 if classes is not None else float(np.average(y[inside], weights=weight[rows]))
     return SplitTask(
@@ -152,6 +178,8 @@ def _split_task(
         table.points[task.rows[outside]],
         y[outside],
         weight[rows],
+        sides.inputs,
+        table.wide,
         classes,
         centre,
         None if table.restore is None else partial(table.restore, place),

@@ -115,7 +115,11 @@ def _mean_starts(
         for model, weights in zip(job.models, one.starts, strict=True):
             for task, own in zip(job.numbers, weights or (), strict=False):
                 known[model].setdefault(task, []).append(own)
-    means = [{task: np.mean(all_, axis=0) for task, all_ in one.items()} for one in known]
+    means = [
+        # Banks that are fitted to their splits may differ in size: then nothing is known.
+        {t: np.mean(own, axis=0) for t, own in one.items() if len({len(w) for w in own}) == 1}
+        for one in known
+    ]
     return [[one.get(t) for t in range(n_tasks)] if one else None for one in means]
 
 

@@ -25,17 +25,21 @@ class DualPoint(NamedTuple):
     Attributes
     ----------
     gain : float
-        The dual objective without its quadratic form, ``target'v - epsilon |v|_1``.
+        The dual objective without the kernels' part: ``target'v - epsilon |v|_1`` for a box,
+        ``target'v - bend`` for a ridge.
     q : ndarray of shape (n_weights,)
         ``1/2 v'K^m v``.
+    bend : float
+        The part of the gain that grows with the square of the vector, and lowers it; 0 for a box.
     """
 
     gain: float
     q: Array
+    bend: float = 0.0
 
     def gain_of(self, scale: float) -> float:
-        """Return the gain of the vector times a scale in [0, 1]: all losses are homogeneous."""
-        return scale * self.gain
+        """Return the gain of the vector times a scale in [0, 1]."""
+        return scale * (self.gain + self.bend) - scale**2 * self.bend
 
 
 class Proposal(NamedTuple):

@@ -21,8 +21,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight
 
 from kernelhood._typing import Array
-from kernelhood.kernels import KernelBank, default_bank
+from kernelhood.kernels import KernelBank
 from kernelhood.parallel import few_blas_threads, map_in_threads
+from kernelhood.pipeline.fitted.bank import KernelChoice
 from kernelhood.pipeline.inspection import KernelInspection
 from kernelhood.pipeline.prediction import TaskPredictor
 from kernelhood.pipeline.problem import Pair, TaskProblem, TaskSolution
@@ -34,14 +35,18 @@ from kernelhood.tasks import TaskRows
 _FEW_SVMS = 20
 
 
-class MultiTaskKernelModel(SearchInterface, KernelInspection, TaskPredictor, BaseEstimator, ABC):
+class MultiTaskKernelModel(
+    SearchInterface, KernelInspection, KernelChoice, TaskPredictor, BaseEstimator, ABC
+):
     """Base of all estimators.
 
     Parameters
     ----------
-    kernels : KernelBank or list of kernels, optional
-        The base kernels: kernelhood kernels, names of scikit-learn's pairwise kernels, callables.
-        By default `default_bank`, the ten kernels of the paper.
+    kernels : {"auto", "small", "paper"}, AutoBank, KernelBank or list of kernels
+        The base kernels. "auto" is an `AutoBank`, which is fitted to the inputs of all training
+        rows; "small" is one without the kernels on single columns; "paper" is `default_bank`, the
+        ten kernels of the paper. Or a list: kernelhood kernels, names of scikit-learn's pairwise
+        kernels, callables.
     C : float
         Weight of the loss.
     tol : float
@@ -149,26 +154,16 @@ class MultiTaskKernelModel(SearchInterface, KernelInspection, TaskPredictor, Bas
     ) -> Self:
         """Fit, from the weights of every task that are given; see `fit`."""
         self._check_settings()
-        bank = self._read_bank()
         points, tasks = self._read_training_data(X, y, task)
         problems = self._pose(points, tasks, sample_weight)
         if first is not None:
             problems = [replace(one, weights=own) for one, own in zip(problems, first, strict=True)]
-        self._bank = bank.resolved(self._names_without_task())
+        self._bank = self._fitted_bank(self._summary(points, problems))
         with few_blas_threads(max(len(one.rows) for one in problems)):
             solved = self._solve_tasks(self._evaluate(self._bank, problems), problems)
         self._store(problems, solved)
         self._report(solved)
         return self
-
-    def _read_bank(self) -> KernelBank:
-        if self.kernels is None:
-            return default_bank()
-        if isinstance(self.kernels, KernelBank):
-            return self.kernels
-        if isinstance(self.kernels, (list, tuple)):
-            return KernelBank(self.kernels)
-        return KernelBank([self.kernels])
 
     def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
         """Drop samples of weight 0 and write every task as a problem for the solvers."""
@@ -182,11 +177,15 @@ class MultiTaskKernelModel(SearchInterface, KernelInspection, TaskPredictor, Bas
                 raise ValueError(f"sample_weight is zero for every sample of task {one.name!r}.")
             kept.append(TaskRows(one.name, one.rows[counts], one.y[counts]))
         weights = [shared[one.rows] for one in kept]
-        encoded = self._encode(kept, weights)
+        encoded = self._encoded(kept, weights)
         return [
             TaskProblem(one.name, one.rows, points[one.rows], pairs, weight)
             for one, pairs, weight in zip(kept, encoded, weights, strict=True)
         ]
+
+    def _encoded(self, tasks: list[TaskRows], weights: list[Array]) -> list[list[Pair]]:
+        """Return the SVMs of every task, where targets have units in those they are solved in."""
+        return self._encode(tasks, weights)
 
     def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
         """Return the kernels of a task with these training points; mostly those of all tasks."""

@@ -47,6 +47,12 @@ class KernelInspection:
     weights_: Array
     n_samples_: Array
 
+    @property
+    def kernels_(self) -> KernelBank:
+        """The base kernels of the fit, in the order of the weights; see `KernelBank.names`."""
+        check_is_fitted(self)
+        return self._bank
+
     def _bank_of(self, number: int) -> KernelBank:
         """Return the kernels of a task; all tasks have the same unless a method says otherwise."""
         return self._bank

@@ -17,6 +17,7 @@ from kernelhood.pipeline.joint_samples import JointSamples
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.relations import TaskRelation
 from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.neighborhood import span_rank
 from kernelhood.solvers.solution import Solution
 
@@ -46,7 +47,7 @@ class JointKernels:
     ) -> None:
         self.samples, self.names = JointSamples.of(problems), [one.name for one in problems]
         self.cache_size = cache_size
-        self._inputs = [one.inputs for one in problems]
+        self._inputs = [bank.comparable(one.inputs) for one in problems]
         self.kernels = PointKernels(bank, self.samples.points)
         self._dtype = np.dtype(storage)
         n_points = self.kernels.n_points
@@ -106,7 +107,7 @@ class JointKernels:
         """Return the SVMs of all tasks as one."""
         losses = self.samples.losses(problems, intercept)
         return [
-            Block(self.operator(cells, matrices, separate), loss)
+            block_of(self.operator(cells, matrices, separate), loss)
             for cells, loss in zip(self.samples.cells, losses, strict=True)
         ]
 

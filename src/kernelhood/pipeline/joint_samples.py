@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelhood._typing import Array, Indices
-from kernelhood.losses import BoxLoss, joined
+from kernelhood.losses import SampleLoss, joined
 from kernelhood.operators import Cells, cells_of
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.solvers.solution import Solution
@@ -102,7 +102,7 @@ class JointSamples:
         ]
         return cls(points, cells, places, counts, sides)
 
-    def losses(self, problems: Sequence[TaskProblem], intercept: str) -> list[BoxLoss]:
+    def losses(self, problems: Sequence[TaskProblem], intercept: str) -> list[SampleLoss]:
         """Return the loss of every SVM, with an intercept for each task or one in common."""
         seen = [0] * len(problems)
         found = []
@@ -130,7 +130,7 @@ class JointSamples:
         return np.asarray(np.concatenate(list(settled))[tasks == task])
 
 
-def _side(loss: BoxLoss) -> int:
+def _side(loss: SampleLoss) -> int:
     """Return the sign of all samples, or 0 where both occur."""
     return int(not np.any(loss.lower < 0.0)) - int(not np.any(loss.upper > 0.0))
 

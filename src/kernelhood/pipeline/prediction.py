@@ -48,6 +48,14 @@ class TaskPredictor(TaskReader):
     def _decide(self, values: Array, number: int) -> Array:
         """Return the decision values of a task from the values of its functions."""
 
+    def _decided(self, values: Array, number: int) -> Array:
+        """Return the decision values of a task, in the user's units."""
+        return self._restored(self._decide(values, number), number)
+
+    def _restored(self, values: Array, number: int) -> Array:
+        """Return decision values of a task in the user's units."""
+        return values
+
     def _values(self, X: Any, task: Any) -> tuple[Array, AnyArray | None]:
         """Return f(x) for every row, and the number of the row's task.
 
@@ -84,7 +92,7 @@ class TaskPredictor(TaskReader):
 
     def _task_values(self, points: Any, number: int) -> Array:
         """Return the decision values of a task at the points."""
-        return self._decide(self._functions(points, number), number)
+        return self._decided(self._functions(points, number), number)
 
     def _functions(self, points: Any, number: int) -> Array:
         """Return f_t at the points; one column, or one for each pair of the task's classes."""

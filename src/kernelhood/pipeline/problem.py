@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelhood._typing import Array, Indices
-from kernelhood.losses import BoxLoss, box_loss
+from kernelhood.losses import SampleLoss
 from kernelhood.penalties import Penalty
 from kernelhood.pipeline.inspection import Neighborhood
 from kernelhood.solvers.solution import Solution, recertified
@@ -24,15 +24,15 @@ class Pair(NamedTuple):
     ----------
     sample : ndarray of int, shape (n_entries,)
         The task's samples that take part.
-    loss : BoxLoss
+    loss : BoxLoss or RidgeLoss
         Their loss.
     """
 
     sample: Indices
-    loss: BoxLoss
+    loss: SampleLoss
 
     @classmethod
-    def whole(cls, loss: BoxLoss) -> Pair:
+    def whole(cls, loss: SampleLoss) -> Pair:
         """Return the SVM of all samples."""
         return cls(np.arange(len(loss.target), dtype=np.intp), loss)
 
@@ -91,7 +91,7 @@ class TaskProblem:
         return stack([self.X, self.unlabelled])
 
     @property
-    def loss(self) -> BoxLoss:
+    def loss(self) -> SampleLoss:
         """The loss of a task with a single SVM."""
         (pair,) = self.pairs
         return pair.loss
@@ -105,11 +105,7 @@ class TaskProblem:
         place = np.cumsum(kept) - 1
         for pair in self.pairs:
             own = kept[pair.sample]
-            loss = pair.loss
-            times = len(own) / max(int(own.sum()), 1)
-            part = box_loss(
-                loss.target[own], times * loss.lower[own], times * loss.upper[own], loss.epsilon
-            )
+            part = pair.loss.part(own, len(own) / max(int(own.sum()), 1))
             pairs.append(Pair(place[pair.sample[own]].astype(np.intp), part))
         times = len(kept) / int(kept.sum())
         weight = times * self.sample_weight[kept]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray
+from kernelhood.categories import Categories, as_numbers, find_categories
 from kernelhood.tasks import (
     ONLY_TASK,
     TaskRows,
@@ -30,7 +31,10 @@ class TaskReader(ABC):
     """The part of the pipeline before any kernel is evaluated."""
 
     task_column: int | str | None
+    #: What missing values in X are: an error, or filled and told of by kernels of their own.
+    missing: str = "error"
     _y_is_wide: bool
+    _categories: Categories
 
     @property
     def _takes_missing_targets(self) -> bool:
@@ -65,22 +69,39 @@ class TaskReader(ABC):
     def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
         """Return the validated features and the task labels, from wherever they were given."""
         accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
+        if self.missing == "indicator" and not sparse.issparse(X):
+            accept["ensure_all_finite"] = "allow-nan"
         if self.task_column is not None:
             if task is not None:
                 raise ValueError("task and task_column both name the tasks: give only one of them.")
             validate_data(self, X, reset=reset, skip_check_array=True)
             X, task = take_column(X, self.task_column)
+        if reset:
+            self._categories = find_categories(X) if self._takes_categories() else {}
         try:
-            if self.task_column is None:
+            if self._categories:
+                points = self._read_categories(X, accept, reset=reset)
+            elif self.task_column is None:
                 points = validate_data(self, X, reset=reset, **accept)
             else:
                 points = check_array(X, estimator=self, input_name="X", **accept)
         except (ValueError, TypeError) as error:
-            where = wrong_columns(X)
+            where = wrong_columns(X, self._categories)
             if not where:
                 raise
             raise type(error)(f"{where} {error}") from error
         return points, None if task is None else check_task(task, points.shape[0])
+
+    def _takes_categories(self) -> bool:
+        """Return whether columns of a data frame may hold categories."""
+        return False
+
+    def _read_categories(self, X: Any, accept: dict[str, Any], *, reset: bool) -> Any:
+        """Return the features with numbers for categories."""
+        if self.task_column is None:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        numbers = as_numbers(X, self._categories)
+        return check_array(numbers, estimator=self, input_name="X", **accept)
 
     def _names_without_task(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -120,18 +141,23 @@ def as_target(y: Any, allow_none: bool = False) -> Any:
     return y
 
 
-def wrong_columns(X: Any) -> str:
+def wrong_columns(X: Any, categories: Categories | None = None) -> str:
     """Return a sentence that names the columns of a table that are not finite numbers.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
         What was refused. The sentence is empty where no column is to blame.
+    categories : dict, optional
+        The columns that may hold categories, of which only missing ones are wrong.
     """
     if not hasattr(X, "columns") and (sparse.issparse(X) or np.ndim(X) != 2):
         return ""
     values = np.asarray(X)
     names = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1]))
+    if categories:
+        values = values.astype(object)
+        values[:, list(categories)] = as_numbers(X, categories)[:, list(categories)]
     faults = [(name, _fault(values[:, place])) for place, name in enumerate(names)]
     listed = [f"{name!r} holds {fault}" for name, fault in faults if fault]
     more = f", and {len(listed) - 5} more columns" if len(listed) > 5 else ""
@@ -145,7 +171,10 @@ def _fault(column: AnyArray) -> str:
     try:
         numbers = column.astype(np.float64)
     except (TypeError, ValueError):
-        return "text: encode it, or name it as task_column if it tells the task"
+        return (
+            "text: encode it, or name it as task_column if it tells the task, or give it in a data "
+            'frame and use kernels="auto"'
+        )
     if np.isnan(numbers).any():
         return "missing values"
     return "" if np.isfinite(numbers).all() else "infinite values"

@@ -26,6 +26,7 @@ from kernelhood.pipeline.classes import (
     stacked_classes,
     task_classes,
 )
+from kernelhood.pipeline.fitted.units import StandardizedTargets
 from kernelhood.pipeline.problem import Pair, TaskProblem
 from kernelhood.pipeline.scores import ScoredTask, error_and_spread, explained, task_means
 from kernelhood.tasks import TaskRows
@@ -59,7 +60,7 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -200,13 +201,13 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         return tags
 
 
-class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
+class MultiTaskRegressor(RegressorMixin, StandardizedTargets):
     """The regressor's part of the pipeline: numbers, the epsilon-insensitive loss.
 
     Parameters
     ----------
     epsilon : float
-        Half the width of the insensitive tube, in the units of y.
+        Half the width of the insensitive tube, in the units that the targets are solved in.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -219,7 +220,7 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
     def __init__(
         self,
         *,
-        kernels: Any = None,
+        kernels: Any = "auto",
         C: float = 1.0,
         epsilon: float = 0.1,
         tol: float = 1e-3,
@@ -253,7 +254,7 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
         loss = self._loss()
         return [
-            [Pair.whole(loss.box(task.y, self.C * weight))]
+            [Pair.whole(loss.at(task.y, self.C * weight))]
             for task, weight in zip(tasks, sample_weights, strict=True)
         ]
 
@@ -262,7 +263,7 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
         return self.loss if isinstance(self.loss, Loss) else EpsilonInsensitive(float(self.epsilon))
 
     def _loss_key(self) -> Hashable:
-        return self.C, self._loss().key
+        return self.C, self._loss().key, self._standardizes()
 
     def _decide(self, values: Array, number: int) -> Array:
         """Return the values of the one function."""
@@ -295,5 +296,4 @@ class MultiTaskRegressor(RegressorMixin, MultiTaskKernelModel):
         return explained(*error_and_spread(one))
 
     def _total_score(self, scored: list[ScoredTask]) -> float:
-        error, spread = np.sum([error_and_spread(one) for one in scored], axis=0)
-        return explained(float(error), float(spread))
+        return explained(*np.sum([error_and_spread(one) for one in scored], axis=0).tolist())

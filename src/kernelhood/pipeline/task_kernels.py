@@ -15,6 +15,7 @@ from kernelhood.operators.frobenius import frobenius_gram
 from kernelhood.penalties import Fixed
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution
@@ -63,10 +64,10 @@ class TaskKernels:
     def blocks(self, problem: TaskProblem) -> list[Block]:
         """Return the task's SVMs."""
         if len(problem.pairs) == 1:
-            return [Block(one_task(self.Ks), problem.loss)]
+            return [block_of(one_task(self.Ks), problem.loss)]
         only = np.zeros(1, dtype=np.intp)
         return [
-            Block(
+            block_of(
                 one_task(self.Ks, cells_of(pair.sample, np.array([len(pair.sample)]), only)),
                 pair.loss,
             )

@@ -20,7 +20,7 @@ from kernelhood.related.adapted import Adapted
 from kernelhood.related.inspection import RelationInspection
 from kernelhood.related.prediction import UNSEEN, described
 from kernelhood.related.without_intercept import solve_without_intercept
-from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
 from kernelhood.tasks import TaskRows, as_objects, check_task, split_by_label
@@ -118,7 +118,7 @@ class RelatedTasks(RelationInspection):
         """Return the SVMs of the samples, with the losses of the fit."""
         classes: Hashable = getattr(self, "classes_", None)
         if classes is None:
-            return self._encode([one], [weight])[0]
+            return self._encode([self._in_units(one, number)], [weight])[0]
         return self._pairs_of(one, weight, number)  # type: ignore[no-any-return]
 
 
@@ -126,6 +126,6 @@ def _fitted(K: Array, loss: Any, free: bool) -> tuple[Array, float]:
     """Return the dual vector and the intercept of one SVM with a given kernel."""
     if not free:
         return solve_without_intercept(K, loss, tol=_TOL), 0.0
-    problem = Problem([Block(one_task(K[None]), loss)], Fixed(np.ones(1)))
+    problem = Problem([block_of(one_task(K[None]), loss)], Fixed(np.ones(1)))
     found = solve(problem, tol=_TOL, max_iter=100)
     return found.v, float(found.intercepts[0])

@@ -11,21 +11,23 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
-from kernelhood.kernels import Constant, KernelBank
+from kernelhood.kernels import Constant, InputSummary, KernelBank
 from kernelhood.pipeline.base import MultiTaskKernelModel
+from kernelhood.pipeline.fitted.bank import is_fitted
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.joint_samples import pair_numbers
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
 from kernelhood.related.adapted import Adapted
 from kernelhood.relations import (
     Independent,
+    Mixed,
     SharedFunctions,
     TaskRelation,
     as_relation,
 )
 from kernelhood.solvers.solution import Solution
 
-SHARINGS = ("weights", "functions")
+SHARINGS = ("auto", "weights", "functions")
 _NO_USE = 1e6
 
 
@@ -34,11 +36,13 @@ class RelatedModel(MultiTaskKernelModel):
 
     Parameters
     ----------
-    sharing : {"weights", "functions"}
-        What tasks share, the short word for two relations: "weights" is the paper's model, in
+    sharing : {"auto", "weights", "functions"}
+        What tasks share, the short word for three relations: "weights" is the paper's model, in
         which the problem splits into one for each task. With "functions" the shared weights
         multiply the kernel between all samples of all tasks, so that f_t = f_0 + g_t + b_t and a
-        task learns from the samples of the others.
+        task learns from the samples of the others. "auto" is the relation "mixed" where `kernels`
+        are fitted to the data, and "weights" where they are given or the paper's, or where there
+        is a `neighborhood`.
     relation : str, TaskRelation or list of them, optional
         How tasks relate, in the place of `sharing`: "independent", "functions", "mixed" (one
         function for all, and deviations of one size), "inputs" (tasks with like inputs are alike),
@@ -96,6 +100,10 @@ class RelatedModel(MultiTaskKernelModel):
         """Return the relation that parameters name, at its own costs."""
         if params["relation"] is not None:
             return as_relation(params["relation"])
+        # A neighborhood that is given is one of independent tasks.
+        alone = params["sharing"] != "auto" or params.get("neighborhood") is not None
+        if not alone and is_fitted(params["kernels"]):
+            return Mixed()
         return SharedFunctions() if params["sharing"] == "functions" else Independent()
 
     @classmethod
@@ -142,11 +150,11 @@ class RelatedModel(MultiTaskKernelModel):
                 f"sharing='functions', got relation={self.relation!r}, sharing={self.sharing!r}."
             )
 
-    def _read_bank(self) -> KernelBank:
-        bank = super()._read_bank()
+    def _fitted_bank(self, inputs: InputSummary) -> KernelBank:
+        bank = super()._fitted_bank(inputs)
         if self._intercept_of(vars(self)) != "shrunk" or any(map(_is_constant, bank)):
             return bank
-        return KernelBank([*bank, Constant()])
+        return bank.extended([Constant()])
 
     def _evaluate(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> Any:
         if not self._couples(vars(self)):

@@ -86,7 +86,7 @@ class RelatedPrediction(UnlabelledRows):
             rows.append(late[own])
             number = int(which[rows[-1][0]])
             values = self._changed_function(points[rows[-1]], label, number)
-            parts.append(self._decide(values, number))
+            parts.append(self._decided(values, number))
         return np.concatenate(parts)[np.argsort(np.concatenate(rows))]
 
     def _changed_function(self, points: Any, label: Hashable, number: int) -> Array:
@@ -101,7 +101,8 @@ class RelatedPrediction(UnlabelledRows):
 
     def _newcomer_rows(self, label: Hashable, points: Any) -> Array | None:
         """Return how a task that was not seen in `fit` is joined to those that were."""
-        newcomer = Newcomer(label, _FEATURES.get().get(label), points)
+        comparable = self._bank.comparable(points)
+        newcomer = Newcomer(label, _FEATURES.get().get(label), comparable)
         return self.relation_.unseen(self.tasks_, newcomer)
 
     def _placed_function(self, points: Any, rows: Array | None) -> Array:
@@ -162,7 +163,9 @@ class RelatedPrediction(UnlabelledRows):
         if self.unseen_task == "error" or not self.relation_.couples:
             return False
         # Every task that is asked for has inputs: which ones does not matter here.
-        points = self._all_support[:1] if self.relation_.uses_inputs else None
+        points = None
+        if self.relation_.uses_inputs:
+            points = self._bank.comparable(self._all_support[:1])
         newcomer = Newcomer(name, _FEATURES.get().get(name), points)
         if self.unseen_task == "shared":
             return self.relation_.unseen(self.tasks_, newcomer) is not None
@@ -186,7 +189,7 @@ class RelatedPrediction(UnlabelledRows):
         common = np.array([float(np.all(B == 1.0)) for B in self._matrices])
         rows = np.repeat(common[:, None], len(self.tasks_), axis=1)
         values = self._related_function(points, rows) + self._mean_intercept()
-        return values[:, 0] if values.shape[1] == 1 else values
+        return self._restored(values[:, 0] if values.shape[1] == 1 else values, UNSEEN)
 
     def _check_shared(self, name: str) -> None:
         if not self.relation_.common:

@@ -1,35 +1,39 @@
-"""An SVM whose intercept is given: coordinate ascent on its dual, one sample at a time.
+"""A problem whose intercept is given: coordinate ascent on its dual, one sample at a time.
 
     max over v of   target'v - epsilon |v|_1 - 1/2 v'Kv,    lower <= v <= upper
 
 Without an intercept the dual has no constraint between samples, and each step is a clipped number.
+With the squared loss there is no box, and the dual is one linear system.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array
-from kernelhood.losses import BoxLoss
+from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss
 
 
 def solve_without_intercept(
-    K: Array, loss: BoxLoss, *, tol: float = 1e-6, max_passes: int = 10_000
+    K: Array, loss: SampleLoss, *, tol: float = 1e-6, max_passes: int = 10_000
 ) -> Array:
-    """Return the dual vector of an SVM without intercept.
+    """Return the dual vector of a problem without intercept.
 
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples)
         The kernel matrix.
-    loss : BoxLoss
+    loss : BoxLoss or RidgeLoss
         The loss; its groups of intercepts play no part.
     tol : float
         Relative duality gap to reach.
     max_passes : int
         Largest number of passes over the samples.
     """
+    if isinstance(loss, RidgeLoss):
+        return np.asarray(solve(K + np.diag(1.0 / loss.cost), loss.target, assume_a="pos"))
     v, f = np.zeros(len(K)), np.zeros(len(K))
     for _ in range(max_passes):
         _one_pass(K, loss, v, f)

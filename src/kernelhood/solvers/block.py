@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.losses import BoxLoss
-from kernelhood.losses.box import svm_values
+from kernelhood.losses import BoxLoss, SampleLoss
+from kernelhood.losses.box import dual_gain, svm_values
 from kernelhood.operators import KernelOperator
 from kernelhood.operators.centring import centred
 from kernelhood.operators.combined import Combined
@@ -36,6 +36,8 @@ class BlockPoint(NamedTuple):
         every theta.
     q : ndarray of shape (n_weights,)
         ``1/2 v'K^m v``, minus the gradient of S.
+    bend : float
+        The quadratic part of the gain, which has been taken off it; 0 for a loss with a box.
     """
 
     v: Array
@@ -45,6 +47,7 @@ class BlockPoint(NamedTuple):
     value: float
     gain: float
     q: Array
+    bend: float = 0.0
 
 
 class Block:
@@ -62,11 +65,12 @@ class Block:
     """
 
     def __init__(
-        self, operator: KernelOperator, loss: BoxLoss, parts: tuple[Indices, ...] | None = None
+        self, operator: KernelOperator, loss: SampleLoss, parts: tuple[Indices, ...] | None = None
     ) -> None:
         self._centred, self.parts = centred(operator, loss.group_starts), parts
         self.operator = self._centred.operator
-        self.loss, self.units = in_units(loss)
+        self.loss: Any
+        self.loss, self.units = self._in_units(loss)
         self._rows: Array | None = None
         self._last: tuple[Array, Combined] | None = None
 
@@ -74,6 +78,17 @@ class Block:
     def n_samples(self) -> int:
         """The number of samples."""
         return self.operator.n_samples
+
+    def _in_units(self, loss: Any) -> tuple[Any, Units]:
+        return in_units(loss)
+
+    def _values(self, v: Array, Kv: Array) -> tuple[Array, float, float, float]:
+        """Return the best intercepts, the value, the gain and its bend, in the block's units."""
+        return *svm_values(v, Kv, self.loss), 0.0
+
+    def gain(self, v: Array) -> tuple[float, float]:
+        """Return the gain of a dual vector in the block's units, and its bend."""
+        return dual_gain(v, self.loss) * self.units.value, 0.0
 
     def at(self, weights: Array, v: Array | None = None) -> BlockPoint:
         """Return what a dual vector says of the weights, without solving; v = 0 by default."""
@@ -88,7 +103,7 @@ class Block:
         """Return a dual vector in the block's units with its values at the weights."""
         units = self.units
         Kv = self.operator.apply(weights / units.weight, products)
-        intercepts, value, gain = svm_values(v, Kv, self.loss)
+        intercepts, value, gain, bend = self._values(v, Kv)
         return BlockPoint(
             v,
             products,
@@ -97,6 +112,7 @@ class Block:
             value * units.value,
             gain * units.value,
             self.operator.forms(products, v) * units.box**2,
+            bend * units.value,
         )
 
     def _raised(self, intercepts: Array, weights: Array, v: Array) -> Array:
@@ -187,19 +203,25 @@ class Units(NamedTuple):
 
 def in_units(loss: BoxLoss) -> tuple[BoxLoss, Units]:
     """Return a loss in the units that suit it, and these units."""
-    starts, n = loss.group_starts, len(loss.target)
+    target, size, centres = centred_targets(loss.target, loss.group_starts)
+    box = float(max(loss.upper.max(), -loss.lower.min()))
+    scaled = BoxLoss(
+        target, loss.lower / box, loss.upper / box, loss.epsilon / size, loss.group_starts
+    )
+    return scaled, Units(box, size, centres)
+
+
+def centred_targets(target: Array, starts: Indices) -> tuple[Array, float, Array]:
+    """Return targets of mean zero in every group and of size one, their size, and the means."""
+    n = len(target)
     if len(starts) == 2:
-        centres = np.array([loss.target.sum() / n])
-        centred = loss.target - centres[0]
+        centres = np.array([target.sum() / n])
+        centred = target - centres[0]
     else:
         sizes = np.diff(starts)
-        centres = np.add.reduceat(loss.target, starts[:-1]) / sizes
-        centred = loss.target - np.repeat(centres, sizes)
-    box = float(max(loss.upper.max(), -loss.lower.min()))
+        centres = np.add.reduceat(target, starts[:-1]) / sizes
+        centred = target - np.repeat(centres, sizes)
     spread = float(np.sqrt(centred @ centred / n))
     # Targets that differ by rounding alone are constant.
     size = spread if spread > 1e-14 * float(np.abs(centres).max()) else 1.0
-    scaled = BoxLoss(
-        centred / size, loss.lower / box, loss.upper / box, loss.epsilon / size, starts
-    )
-    return scaled, Units(box, size, centres)
+    return centred / size, size, centres

@@ -89,6 +89,7 @@ def as_solution(problem: Problem, state: State, trace: Array) -> Solution:
         q,
         len(trace),
         trace,
+        state.dual.bend,
     )
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from kernelhood._typing import Array
-from kernelhood.losses.box import dual_gain
 from kernelhood.penalties import DualPoint, Linear
 from kernelhood.solvers.block import BlockPoint
 from kernelhood.solvers.problem import Problem, State
@@ -97,16 +96,18 @@ class LowerBound:
 
         cross = 4.0 * between(0.5).dual.q - old.dual.q - new.dual.q
 
-        def gain(share: float) -> float:
-            return sum(
-                block.units.value * dual_gain((1.0 - share) * a.v + share * b.v, block.loss)
+        def gain(share: float) -> tuple[float, float]:
+            parts = [
+                block.gain((1.0 - share) * a.v + share * b.v)
                 for block, a, b in zip(problem.blocks, old.points, new.points, strict=True)
-            )
+            ]
+            return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
         def loss(share: float) -> float:
             rest = 1.0 - share
             q = rest**2 * old.dual.q + share**2 * new.dual.q + share * rest * cross
-            return -penalty.lower_bound(DualPoint(gain(share), q))
+            total, bend = gain(share)
+            return -penalty.lower_bound(DualPoint(total, q, bend))
 
         inside = float(minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded").x)
         share = min((0.0, 1.0, inside), key=loss)

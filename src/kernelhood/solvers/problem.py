@@ -143,8 +143,10 @@ class Problem:
     def _state(self, x: Array, points: list[BlockPoint]) -> State:
         if len(points) == 1 and self.blocks[0].parts is None:
             value, gain, q = points[0].value, points[0].gain, points[0].q
+            bend = points[0].bend
         else:
             value, gain = sum(one.value for one in points), sum(one.gain for one in points)
+            bend = sum(one.bend for one in points)
             q = np.sum(
                 [
                     self._spread(*pair)
@@ -153,7 +155,7 @@ class Problem:
                 axis=0,
             )
         q = q * self.unit if self.whole else q[self.kept] * self.unit
-        return State(x, points, value + self.penalty.value(x), value, DualPoint(gain, q))
+        return State(x, points, value + self.penalty.value(x), value, DualPoint(gain, q, bend))
 
     def _each(self, work: Callable[[int, Array], BlockPoint], x: Array) -> State:
         weights = self.weights(x)

@@ -35,6 +35,8 @@ class Solution(NamedTuple):
         SVMs that were solved.
     trace : ndarray of shape (n_iter, 2)
         Objective and relative duality gap after each of them.
+    bend : float
+        The part of the gain that grows with the square of v; 0 where losses have a box.
     """
 
     weights: Array
@@ -46,6 +48,7 @@ class Solution(NamedTuple):
     q: Array
     n_iter: int
     trace: Array
+    bend: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -55,7 +58,7 @@ class Solution(NamedTuple):
     @property
     def dual(self) -> DualPoint:
         """Gain and q of the dual vector."""
-        return DualPoint(self.gain, self.q)
+        return DualPoint(self.gain, self.q, self.bend)
 
     @property
     def svm_gap(self) -> float:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.losses import BoxLoss
+from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss
 from kernelhood.operators import KernelOperator
 from kernelhood.penalties import Fixed, Penalty
 from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.loop import start_at
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution
@@ -22,7 +23,7 @@ _ROUNDING = 1e-9
 
 
 def carried_start(
-    operator: KernelOperator, loss: BoxLoss, solution: Solution, before: BoxLoss
+    operator: KernelOperator, loss: SampleLoss, solution: Solution, before: SampleLoss
 ) -> Solution | None:
     """Return a solution as the start for another box, with its true values there.
 
@@ -30,11 +31,11 @@ def carried_start(
     ----------
     operator : KernelOperator
         Base kernels; those beyond the solution's weights get weight 0.
-    loss : BoxLoss
+    loss : BoxLoss or RidgeLoss
         The loss to start.
     solution : Solution
         Of the same samples with another loss.
-    before : BoxLoss
+    before : BoxLoss or RidgeLoss
         That loss.
 
     Returns
@@ -42,13 +43,20 @@ def carried_start(
     Solution or None
         None where one box is no multiple of the other.
     """
-    ratio = _box_ratio(loss, before)
-    if ratio is None:
+    v = _carried(solution.v, loss, before)
+    if v is None:
         return None
     weights = np.zeros(operator.n_weights)
     weights[: len(solution.weights)] = solution.weights
-    v = np.clip(stretched(solution.v, before, ratio), loss.lower, loss.upper)
-    return valued([Block(operator, loss)], weights, v)
+    return valued([block_of(operator, loss)], weights, v)
+
+
+def _carried(v: Array, loss: SampleLoss, before: SampleLoss) -> Array | None:
+    """Return a dual vector that is feasible for another loss, or None where it would say little."""
+    if isinstance(loss, RidgeLoss) or isinstance(before, RidgeLoss):
+        return loss.feasible(v) if type(loss) is type(before) else None
+    ratio = _box_ratio(loss, before)
+    return None if ratio is None else np.clip(stretched(v, before, ratio), loss.lower, loss.upper)
 
 
 def valued(blocks: Sequence[Block], weights: Array, v: Array | None = None) -> Solution:

@@ -1,0 +1,191 @@
+"""What may be chosen: banks, relations, formulations and losses, from the user's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelhood.automatic.kinds import PRICES, Kind, rewarded
+from kernelhood.relations import TaskGroups, TaskRelation
+
+#: With more tasks, weights of every task and kernel are too many to be worth their time.
+_MANY_TASKS = {"small": 30}
+_MANY = 10
+
+#: Weights of the concentration term of `normalized`, as a share of C / n_samples.
+REWARDS = {"fast": (0.5,), "full": (0.03, 0.5, 2.0)}
+
+Settings = Mapping[str, Any]
+
+#: Relations by the word for each: parameters of an estimator.
+RELATIONS: dict[str, Settings] = {
+    "independent": {"relation": "independent", "specific_cost": 1.0},
+    "mixed": {"relation": "mixed", "specific_cost": 1.0},
+    "pooled": {"relation": "mixed", "specific_cost": np.inf},
+    "functions": {"relation": "functions", "specific_cost": 1.0},
+}
+
+_FORMULATIONS = ("corrected", "normalized")
+_EPSILONS = (0.1, 0.01, 0.4)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What may be chosen.
+
+    Attributes
+    ----------
+    banks, relations, losses : dict of dict
+        Parameters of the estimator by the word for each. Kinds are compared with the first loss.
+    formulations : tuple of str
+        "corrected", "normalized" or both.
+    rewards : tuple of float
+        Weights of the concentration term of `normalized`.
+    n_tasks, n_samples : int
+        Size of the training part of a split.
+    """
+
+    banks: Mapping[str, Settings]
+    relations: Mapping[str, Settings]
+    losses: Mapping[str, Settings]
+    formulations: tuple[str, ...]
+    rewards: tuple[float, ...]
+    n_tasks: int
+    n_samples: int
+
+    def kinds(self, bank: str) -> list[Kind]:
+        """Return the kinds that begin the race with one of the banks."""
+        word, loss = next(iter(self.losses.items()))
+        begin = [
+            Kind(bank, relation, word, {**self.banks[bank], **own, **loss}, PRICES)
+            for relation, own in self.relations.items()
+            if relation != "functions" or len(self.relations) == 1
+        ]
+        if "corrected" in self.formulations:
+            return begin
+        return [one for kind in begin for one in self.normalized(kind)]
+
+    def variants(self, leader: Kind) -> Iterator[Kind]:
+        """Yield kinds that are close to the leader."""
+        for word, own in self.losses.items():
+            if word != leader.loss:
+                yield leader.changed(loss=word, settings=own)
+        few = self.n_tasks <= _MANY_TASKS.get(leader.bank, _MANY)
+        if few and leader.relation in ("mixed", "independent") and "functions" in self.relations:
+            yield leader.changed(relation="functions", settings=self.relations["functions"])
+
+    def normalized(self, leader: Kind) -> list[Kind]:
+        """Return the leader with the trace fixed and concentrated kernels rewarded."""
+        if "normalized" not in self.formulations:
+            return []
+        rows = self.n_samples
+        if leader.relation == "independent":
+            rows = max(1, rows // self.n_tasks)
+        return [rewarded(leader, share, rows) for share in self.rewards]
+
+
+def candidates_of(asked: Any, n_tasks: int, n_samples: int) -> Candidates:
+    """Return what the parameters of an estimator leave open.
+
+    Parameters
+    ----------
+    asked : MTONMKLClassifierCV or MTONMKLRegressorCV
+        With its parameters.
+    n_tasks, n_samples : int
+        Size of the training part of a split.
+    """
+    grid = asked.grid if isinstance(asked.grid, dict) else {}
+    _check_grid(asked, grid)
+    rewards = REWARDS["fast" if isinstance(asked.grid, dict) else asked.grid]
+    formulations = grid.get("formulation", _FORMULATIONS)
+    if asked.formulation is not None:
+        formulations = (asked.formulation,)
+    return Candidates(
+        _banks(asked.kernels, grid.get("kernels", ("small", "auto"))),
+        _relations(asked.relation, asked.task_groups, grid.get("relation"), n_tasks),
+        asked._losses(grid),
+        tuple(formulations),
+        rewards,
+        n_tasks,
+        n_samples,
+    )
+
+
+def _check_grid(asked: Any, grid: Settings) -> None:
+    known = asked._choices
+    for name, values in grid.items():
+        if name not in known:
+            raise ValueError(f"grid names {name!r}; it may name {', '.join(known)}.")
+        if isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
+            raise ValueError(f"grid[{name!r}] must be a list of values to try, got {values!r}.")
+    wrong = [one for one in grid.get("formulation", ()) if one not in _FORMULATIONS]
+    if wrong:
+        raise ValueError(
+            f"grid['formulation'] may hold {', '.join(_FORMULATIONS)}, got {wrong[0]!r}."
+        )
+
+
+def _banks(kernels: Any, tried: Any) -> dict[str, Settings]:
+    """Return the banks, by the word for each."""
+    given = list(tried) if kernels is None else [kernels]
+    words = [_bank_word(one, number, len(given)) for number, one in enumerate(given, 1)]
+    return {word: {"kernels": bank} for word, bank in zip(words, given, strict=True)}
+
+
+def _bank_word(bank: Any, number: int, count: int) -> str:
+    if isinstance(bank, str):
+        return "full" if bank == "auto" else bank
+    return "given" if count == 1 else f"given {number}"
+
+
+def _relations(relation: Any, groups: Any, tried: Any, n_tasks: int) -> dict[str, Settings]:
+    """Return the relations to try, by the word for each; a single task relates to none."""
+    if relation is not None:
+        return dict([_named_relation(relation)])
+    if n_tasks == 1:
+        return {"independent": RELATIONS["independent"]}
+    found = dict(RELATIONS) if tried is None else dict(_named_relation(one) for one in tried)
+    for one in _as_list(groups):
+        more = one if isinstance(one, TaskRelation) else TaskGroups(one)
+        word = "groups" if isinstance(more, TaskGroups) else str(more)
+        word = word if word not in found else f"{word} {len(found)}"
+        found[word] = {"relation": more, "specific_cost": 1.0}
+    return found
+
+
+def _named_relation(given: Any) -> tuple[str, Settings]:
+    if isinstance(given, str) and given in RELATIONS:
+        return given, RELATIONS[given]
+    return str(given), {"relation": given, "specific_cost": 1.0}
+
+
+def _as_list(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def losses_of(loss: Any, epsilon: float | None, grid: Settings) -> dict[str, Settings]:
+    """Return the losses of regression to try, by the word for each.
+
+    Parameters
+    ----------
+    loss : str, Loss or None
+        The only one, or None for a choice.
+    epsilon : float or None
+        Half the width of the insensitive tube, or None for a choice.
+    grid : dict
+        May have lists for "loss" and "epsilon".
+    """
+    tubes = grid.get("epsilon", _EPSILONS) if epsilon is None else (epsilon,)
+    losses = grid.get("loss", ("epsilon_insensitive",)) if loss is None else (loss,)
+    found: dict[str, Settings] = {}
+    for one in losses:
+        if one == "epsilon_insensitive":
+            found.update({f"epsilon {tube:g}": {"loss": one, "epsilon": tube} for tube in tubes})
+        else:
+            found[f"{one} loss"] = {"loss": one}
+    return found

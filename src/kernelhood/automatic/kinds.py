@@ -1,0 +1,111 @@
+"""The kinds of models that are tried: a bank, a relation, a formulation and a loss.
+
+A kind is a family of models along one path: its level says how weakly it is regularised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The levels of a kind, and the parameters at each.
+
+    Attributes
+    ----------
+    levels : tuple of float
+        Those to begin with, from strong regularisation to weak.
+    ends : pair of float
+        The strongest and the weakest level that are ever tried.
+    reward : float, optional
+        beta / C of `normalized`, whose levels are powers of ten of C; `corrected` has none, and its
+        levels are powers of ten of 1 / beta.
+    """
+
+    levels: tuple[float, ...]
+    ends: tuple[float, float]
+    reward: float | None = None
+
+    @property
+    def step(self) -> float:
+        """The distance of the first levels."""
+        return self.levels[1] - self.levels[0]
+
+    def at(self, level: float) -> dict[str, Any]:
+        """Return the parameters of a level."""
+        if self.reward is None:
+            return {"formulation": "corrected", "C": 1.0, "beta": float(10.0**-level)}
+        C = float(10.0**level)
+        return {
+            "formulation": "normalized",
+            "C": C,
+            "beta": self.reward * C,
+            "eta": 4.0 * self.reward * C,
+        }
+
+
+#: The price of the trace falls by a factor of 30 from level to level.
+PRICES = Ladder((0.5, 2.0), (-1.0, 6.5))
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A family of models that differ in how weakly they are regularised.
+
+    Attributes
+    ----------
+    bank, relation : str
+        The words for the kernels and for how tasks relate.
+    loss : str
+        The word for the loss; empty in classification.
+    settings : dict
+        Parameters of the estimator that all its models have.
+    ladder : Ladder
+        The others.
+    """
+
+    bank: str
+    relation: str
+    loss: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    ladder: Ladder = PRICES
+
+    @property
+    def formulation(self) -> str:
+        """The word for the problem that is solved."""
+        return "corrected" if self.ladder.reward is None else "normalized"
+
+    @property
+    def name(self) -> str:
+        """All words for the kind."""
+        reward = "" if self.ladder.reward is None else f" {self.ladder.reward:.1e}"
+        words = [self.relation, f"{self.bank} bank", self.formulation + reward, self.loss]
+        return ", ".join(word for word in words if word)
+
+    def at(self, level: float) -> dict[str, Any]:
+        """Return the parameters of one of its models."""
+        return {**self.settings, **self.ladder.at(level)}
+
+    def changed(self, **parts: Any) -> Kind:
+        """Return the kind with other words, and with these parameters in `settings` changed."""
+        settings = {**self.settings, **parts.pop("settings", {})}
+        return replace(self, settings=settings, **parts)
+
+
+def rewarded(kind: Kind, share: float, n_samples: int) -> Kind:
+    """Return a kind with `normalized`, whose reward of concentrated kernels is free of units.
+
+    Parameters
+    ----------
+    kind : Kind
+        With `corrected`.
+    share : float
+        The reward w as a share of ``C / n_samples``: then w |K|^2 is this share of the largest
+        loss, C times the number of samples, for a kernel of rank one.
+    n_samples : int
+        Samples that are solved together.
+    """
+    return replace(kind, ladder=Ladder((0.5, 1.5), (-2.5, 4.5), share / (4.0 * n_samples)))

@@ -1,0 +1,196 @@
+"""Banks that are fitted to the inputs: what `kernels="auto"` and `kernels="small"` stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from kernelhood.kernels.bank import KernelBank
+from kernelhood.kernels.base import Kernel
+from kernelhood.kernels.constant import Constant
+from kernelhood.kernels.equality import Equality
+from kernelhood.kernels.inputs import InputSummary
+from kernelhood.kernels.layout import Layout, Places
+from kernelhood.kernels.standard import Gaussian, Linear, Polynomial
+
+Named = tuple[str, Kernel]
+
+
+@dataclass(frozen=True)
+class AutoBank:
+    """A bank that is fitted to the inputs: standardised columns, and spreads that suit them.
+
+    A model fits it to the training rows of all tasks; it never looks at targets. Every column is
+    centred and divided by its standard deviation, so that units and offsets do not matter (a sparse
+    matrix is divided only, and stays sparse). On all columns there are a linear, a quadratic
+    and Gaussian kernels, whose spreads are multiples of the median distance between different
+    rows; on each single column Gaussians of their own, or an `Equality` kernel where it holds
+    categories. The model adds a `Constant` kernel where intercepts are shrunk.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence of int or str, optional
+        Groups of columns, by a name for each. A group has a linear and Gaussian kernels.
+    single_columns : bool
+        Whether columns have Gaussians of their own; never those of a sparse matrix.
+    categorical : sequence of int or str
+        Columns that hold categories, beside those of type category or text of a data frame.
+    spreads : sequence of float
+        Spreads of the Gaussians on all columns and on groups, in median distances.
+    column_spreads : sequence of float
+        Spreads of the Gaussians on single columns, in median distances of the column.
+    max_kernels : int
+        The largest number of kernels, without the constant. Kernels on all columns come first,
+        then those on groups, on categories and of missing values. Single columns take what
+        is left: with fewer spreads where all columns fit so, otherwise those that a QR
+        decomposition of the standardised columns picks first, which are least alike.
+
+    Notes
+    -----
+    Constant columns are left out, and so are kernels that another one repeats: a single column
+    where there is no other one, one that is a multiple of another, the second Gaussian of a column
+    with two values. In kernels on all columns a category counts as much as a number, by
+    indicators of its 20 most frequent values. Numbers in the names of kernels are multiples
+    of the median distance. Distances are those between 400 different rows at most.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelhood as kh
+    >>> X = np.random.default_rng(0).normal(1e6, 1e4, size=(60, 2))
+    >>> y = np.sin(X[:, 0] / 1e4)
+    >>> model = kh.MTONMKLRegressor(kernels=kh.AutoBank(column_spreads=[1.0])).fit(X, y)
+    >>> model.kernels_.names[3:]
+    ['gaussian(1)', 'gaussian(2)', 'gaussian(1)[0]', 'gaussian(1)[1]']
+    """
+
+    columns: Any = None
+    single_columns: bool = field(default=True, kw_only=True)
+    categorical: Any = field(default=(), kw_only=True)
+    spreads: Any = field(default=(0.5, 1.0, 2.0), kw_only=True)
+    column_spreads: Any = field(default=(0.5, 2.0), kw_only=True)
+    max_kernels: int = field(default=64, kw_only=True)
+
+    def __post_init__(self) -> None:
+        groups = {} if self.columns is None else self.columns
+        if not isinstance(groups, (Mapping, tuple)):
+            raise ValueError(
+                "columns of AutoBank must map a name to each group of columns, such as "
+                f"{{'weather': ['wind', 'rain']}}: got {type(groups).__name__}."
+            )
+        named = tuple((str(name), _listed(own)) for name, own in dict(groups).items())
+        for name, own in named:
+            if not own:
+                raise ValueError(f"columns of AutoBank holds the group {name!r} without columns.")
+        object.__setattr__(self, "columns", named)
+        object.__setattr__(self, "categorical", _listed(self.categorical))
+        for name in ("spreads", "column_spreads"):
+            object.__setattr__(self, name, _positive(name, getattr(self, name)))
+        if int(self.max_kernels) != self.max_kernels or self.max_kernels < 1:
+            raise ValueError(
+                f"max_kernels of AutoBank must be an integer of at least 1, "
+                f"got {self.max_kernels!r}."
+            )
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def fitted(self, inputs: InputSummary) -> KernelBank:
+        """Return the bank for training rows.
+
+        Parameters
+        ----------
+        inputs : InputSummary
+            What there is to know of the rows.
+
+        Returns
+        -------
+        KernelBank
+            Its points are rows as the user gives them.
+        """
+        return _fitted(self, inputs)
+
+    def _fit(self, inputs: InputSummary) -> KernelBank:
+        layout = Layout.of(inputs, [inputs.number(column) for column in self.categorical])
+        kernels = list(self._shared(layout))[: self.max_kernels]
+        if self.single_columns and not inputs.is_sparse:
+            kernels += self._singles(layout, self.max_kernels - len(kernels))
+        if not kernels:
+            kernels = [("constant", Constant())]
+        return KernelBank(
+            [kernel for _, kernel in kernels],
+            names=[name for name, _ in kernels],
+            inputs=layout.inputs,
+        )
+
+    def _shared(self, layout: Layout) -> Iterator[Named]:
+        """Yield the kernels on several columns, on categories and of missing values."""
+        seen = set()
+        everything = layout.everything
+        if everything:
+            yield "linear", Linear(columns=layout.whole)
+            yield "quadratic", Polynomial(2, 1.0, columns=layout.whole)
+            yield from _gaussians(layout, everything, self.spreads, "", layout.whole)
+            seen.add(everything)
+        for name, group in self.columns:
+            own = layout.of_columns([layout.summary.number(column) for column in group])
+            if own and own not in seen:
+                seen.add(own)
+                yield f"linear[{name}]", Linear(columns=own)
+                yield from _gaussians(layout, own, self.spreads, f"[{name}]")
+        for place, one in enumerate(layout.inputs.codes):
+            column = (layout.first_code + place,)
+            yield f"equality[{layout.summary.label(one.column)}]", Equality(columns=column)
+        for place, flag in enumerate(layout.inputs.flags):
+            column = (layout.first_code + len(layout.inputs.codes) + place,)
+            yield f"missing[{layout.summary.label(flag)}]", Equality(columns=column)
+
+    def _singles(self, layout: Layout, room: int) -> list[Named]:
+        """Return the kernels on single columns, as many as there is room for."""
+        columns = layout.different
+        if len(layout.everything) == 1 or room <= 0 or not len(columns):
+            return []
+        spreads = self.column_spreads[: max(1, room // len(columns))]
+        if len(columns) > room:
+            columns = layout.least_alike(columns)[:room]
+        found: list[Named] = []
+        for place in sorted(columns.tolist()):
+            own = spreads[:1] if layout.is_binary(place) else spreads
+            label = layout.summary.label(int(layout.inputs.columns[place]))
+            found += _gaussians(layout, (place,), own, f"[{label}]")
+        return found
+
+
+@lru_cache(maxsize=64)
+def _fitted(bank: AutoBank, inputs: InputSummary) -> KernelBank:
+    """Return the bank for training rows; a search asks again for every task and every model."""
+    return bank._fit(inputs)
+
+
+def _gaussians(
+    layout: Layout, columns: Places, spreads: Sequence[float], label: str, see: Any = ()
+) -> Iterator[Named]:
+    """Yield Gaussians on columns of the fitted inputs."""
+    distance = layout.distance(columns)
+    for spread in spreads:
+        kernel = Gaussian(spread * distance, columns=columns if see == () else see)
+        yield f"gaussian({spread:g}){label}", kernel
+
+
+def _listed(columns: Any) -> tuple[int | str, ...]:
+    given = [columns] if isinstance(columns, (str, int)) else list(columns)
+    return tuple(one if isinstance(one, str) else int(one) for one in given)
+
+
+def _positive(name: str, given: Any) -> tuple[float, ...]:
+    values = tuple(float(one) for one in given)
+    if not values or not all(np.isfinite(one) and one > 0.0 for one in values):
+        raise ValueError(f"{name} of AutoBank must hold positive numbers, got {list(given)}.")
+    return values
+
+
+#: What the names of banks stand for; "paper" is `default_bank`.
+BANKS = {"auto": AutoBank(), "small": AutoBank(single_columns=False)}

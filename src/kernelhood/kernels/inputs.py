@@ -1,0 +1,259 @@
+"""What a bank knows of the training rows, and what it does to any row before its kernels see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelhood._typing import Array, Flags, Indices
+
+#: The rows at which distances are looked at, and those among which they are chosen.
+_SAMPLE, _LOOKED_AT = 400, 4000
+#: A column whose spread is below this share of its largest value is constant but for rounding.
+_CONSTANT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class InputSummary:
+    """The columns of the training rows of all tasks.
+
+    Everything is the same in any order of the rows, and for a row of weight two as for the row
+    given twice, as long as there are at most 4000 rows.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (n_features,)
+        Mean and standard deviation of each column, missing values left out. The scale is 0 where
+        the column is constant. Of a sparse matrix the mean is 0: it is not centred.
+    rows : ndarray of shape (n_rows, n_features), or None for a sparse matrix
+        Different rows, 400 at most.
+    missing : ndarray of bool, shape (n_features,)
+        Whether a column has missing values.
+    coded : tuple of int
+        The columns that hold numbers of categories, -1 for an unknown one.
+    names : tuple of str, or None
+        Names of the columns.
+    """
+
+    mean: Array
+    scale: Array
+    rows: Array | None
+    missing: Flags
+    coded: tuple[int, ...] = ()
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        sample_weight: Array,
+        *,
+        coded: Sequence[int] = (),
+        names: Sequence[str] | None = None,
+    ) -> InputSummary:
+        """Look at the training rows.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            The rows; NaN is missing.
+        sample_weight : ndarray of shape (n_samples,)
+            How often each counts.
+        coded : sequence of int
+            The columns that hold numbers of categories.
+        names : sequence of str, optional
+            Names of the columns.
+        """
+        known = None if names is None else tuple(map(str, names))
+        share = sample_weight / sample_weight.sum()
+        if sparse.issparse(X):
+            mean = np.asarray(X.T @ share).ravel()
+            squares = np.asarray(X.multiply(X).T @ share).ravel()
+            spread = np.maximum(squares - mean * mean, 0.0)
+            scale = np.where(spread > 1e-14 * squares, np.sqrt(spread), 0.0)
+            flags = np.zeros(X.shape[1], dtype=np.bool_)
+            return cls(np.zeros(X.shape[1]), scale, None, flags, tuple(coded), known)
+        mean, scale, absent = _moments(X, share)
+        return cls(mean, scale, _some_rows(X), absent, tuple(coded), known)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are those of a sparse matrix."""
+        return self.rows is None
+
+    def label(self, column: int) -> str:
+        """Return the name of a column, or its number."""
+        return str(column) if self.names is None else self.names[column]
+
+    def number(self, column: int | str) -> int:
+        """Return the number of a column that is given by name or number."""
+        if isinstance(column, str):
+            if self.names is None or column not in self.names:
+                known = "the data has no column names" if self.names is None else list(self.names)
+                raise ValueError(f"columns names {column!r}, which is not a feature: {known}.")
+            return self.names.index(column)
+        if not 0 <= int(column) < len(self.mean):
+            raise ValueError(f"columns holds {column}, but there are {len(self.mean)} features.")
+        return int(column)
+
+
+def _moments(X: Array, share: Array) -> tuple[Array, Array, Flags]:
+    """Return mean, scale and whether values are missing, of each column."""
+    absent = np.isnan(X)
+    flags = absent.any(axis=0)
+    first = X[0] if not flags.any() else _first_known(X, absent)
+    moved = X - first
+    if flags.any():
+        moved[absent] = 0.0
+        counts = share @ ~absent
+        counts = np.where(counts > 0.0, counts, 1.0)
+    else:
+        counts = np.ones(X.shape[1])
+    centre = share @ moved / counts
+    moved -= centre
+    if flags.any():
+        moved[absent] = 0.0
+    scale = np.sqrt(share @ (moved * moved) / counts)
+    mean = first + centre
+    size = np.abs(mean) + scale
+    known = np.where(scale > _CONSTANT * size, scale, 0.0)
+    return np.asarray(mean), known, np.asarray(flags)
+
+
+def _first_known(X: Array, absent: Flags) -> Array:
+    """Return the first value of each column that is not missing; 0 where all are."""
+    row = np.argmax(~absent, axis=0)
+    values = X[row, np.arange(X.shape[1])]
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def _some_rows(X: Array) -> Array:
+    """Return different rows in an order of their own."""
+    step = -(-X.shape[0] // _LOOKED_AT)
+    different = np.unique(X[::step], axis=0)
+    chosen = np.linspace(0, len(different) - 1, min(len(different), _SAMPLE)).round().astype(int)
+    return np.asarray(different[chosen], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of categories.
+
+    Attributes
+    ----------
+    column : int
+        The column.
+    fill : float
+        What stands for a missing value.
+    values : ndarray of shape (n_values,)
+        The categories that have an indicator of their own.
+    factor : float
+        What an indicator is multiplied with.
+    numbered : bool
+        Whether it holds numbers of categories, -1 for an unknown one.
+    """
+
+    column: int
+    fill: float
+    values: Array
+    factor: float
+    numbered: bool = False
+
+    def filled(self, X: Array) -> Array:
+        """Return the column without missing values."""
+        own = X[:, self.column]
+        return np.where(np.isnan(own), self.fill, own)
+
+    def known(self, filled: Array) -> Array:
+        """Return the column with NaN, which equals nothing, for unknown categories."""
+        return np.where(filled < 0.0, np.nan, filled) if self.numbered else filled
+
+
+@dataclass(frozen=True, eq=False)
+class FittedInputs:
+    """Rows as the kernels of a bank see them.
+
+    The columns are, in this order: numbers, shifted and scaled; indicators of categories; one
+    column for each of `codes`, the category; one for each of `flags`, whether the value is missing.
+    A missing number is the mean, a missing category the most frequent one.
+
+    Attributes
+    ----------
+    columns : ndarray of int, shape (n_numbers,)
+        The columns that hold numbers.
+    shift, factor : ndarray of shape (n_numbers,)
+        What is taken off them, and what they are then multiplied with.
+    codes : tuple of Coded
+        The columns that hold categories.
+    flags : tuple of int
+        The columns with an indicator of missing values.
+    """
+
+    columns: Indices
+    shift: Array
+    factor: Array
+    codes: tuple[Coded, ...] = ()
+    flags: tuple[int, ...] = ()
+
+    def __call__(self, X: Any) -> Any:
+        """Return the rows as the kernels see them.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n, n_features)
+            Rows as the user gives them, categories numbered.
+        """
+        if sparse.issparse(X):
+            if not self.shift.any() and not self.codes and not self.flags:
+                scaled = X.tocsr()[:, self.columns].multiply(self.factor)
+                return scaled.tocsr()
+            X = X.toarray()
+        numbers = (X[:, self.columns] - self.shift) * self.factor
+        absent = np.isnan(numbers)
+        if absent.any():
+            numbers[absent] = 0.0
+        if not self.codes and not self.flags:
+            return numbers
+        filled = [(one, one.filled(X)) for one in self.codes]
+        indicators = [one.factor * (own[:, None] == one.values) for one, own in filled]
+        known = [one.known(own)[:, None] for one, own in filled]
+        flags = np.isnan(X[:, list(self.flags)]).astype(np.float64)
+        return np.hstack([numbers, *indicators, *known, flags])
+
+    def comparable(self, X: Any) -> Any:
+        """Return the numbers and the indicators of categories, between which distances make sense.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n, n_features)
+            Rows as the user gives them, categories numbered.
+        """
+        return self(X)[:, : len(self.columns) + sum(len(one.values) for one in self.codes)]
+
+
+@dataclass(frozen=True, eq=False)
+class ImputedInputs:
+    """Rows as given, with the mean for missing values, and columns that say which are missing.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        Of each column.
+    flags : tuple of int
+        The columns with an indicator of missing values.
+    """
+
+    mean: Array
+    flags: tuple[int, ...]
+
+    def __call__(self, X: Array) -> Array:
+        """Return the rows with indicators behind their columns."""
+        return np.hstack([self.comparable(X), np.isnan(X[:, list(self.flags)])])
+
+    def comparable(self, X: Array) -> Array:
+        """Return the rows with the mean for missing values."""
+        return np.where(np.isnan(X), self.mean, X)

@@ -1,0 +1,1 @@
+"""Problems with the squared loss: linear systems in the place of SVMs."""

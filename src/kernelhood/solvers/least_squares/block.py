@@ -1,0 +1,158 @@
+"""One problem with the squared loss as a function of its kernel weights.
+
+Where an SVM takes pair steps, this takes one Cholesky factor of ``K + diag(1 / cost)``: it gives
+the dual vector, the intercepts and, every sample being free, the Hessian.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelhood._typing import Array, Flags, Indices
+from kernelhood.losses import RidgeLoss, SampleLoss
+from kernelhood.losses.ridge import ridge_gain, ridge_values
+from kernelhood.operators import KernelOperator
+from kernelhood.operators.combined import combined_matrix
+from kernelhood.solvers.block import Block, BlockPoint, Units, centred_targets
+from kernelhood.solvers.least_squares.factor import Factor
+
+_REFINEMENTS = 3
+_JITTERS = (0.0, 1e-14, 1e-11, 1e-8)
+_MEGABYTE = 2**20
+
+
+def block_of(
+    operator: KernelOperator, loss: SampleLoss, parts: tuple[Indices, ...] | None = None
+) -> Block:
+    """Return a problem as a function of its weights: an SVM, or a linear system.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        The kernels on its samples.
+    loss : BoxLoss or RidgeLoss
+        The loss at its samples.
+    parts : tuple of ndarray of int, optional
+        As `Block` takes them.
+    """
+    kind = LeastSquares if isinstance(loss, RidgeLoss) else Block
+    return kind(operator, loss, parts)
+
+
+class LeastSquares(Block):
+    """The kernels and the squared loss of one problem.
+
+    Parameters
+    ----------
+    operator, parts
+        As `Block` takes them.
+    loss : RidgeLoss
+        The loss at its samples.
+    """
+
+    def __init__(
+        self, operator: KernelOperator, loss: SampleLoss, parts: tuple[Indices, ...] | None = None
+    ) -> None:
+        super().__init__(operator, loss, parts)
+        self._factor: tuple[Array, Factor] | None = None
+        n, rows = self.n_samples, self.operator.row_buffer()
+        if len(rows) < n:
+            size = n * n * rows.itemsize / _MEGABYTE
+            raise ValueError(
+                "cache_size is too small for loss='squared', which holds one matrix between all "
+                f"{n} samples: set cache_size to {np.ceil(size):.0f} megabytes or more, half of "
+                "that with storage='float32', or use a loss that needs only some of its rows, "
+                "such as 'epsilon_insensitive'."
+            )
+        self._rows = rows
+
+    def _in_units(self, loss: Any) -> tuple[Any, Units]:
+        target, size, centres = centred_targets(loss.target, loss.group_starts)
+        cost = float(loss.cost.max())
+        scaled = RidgeLoss(target, loss.cost / cost, loss.group_starts)
+        return scaled, Units(cost * size, size, centres)
+
+    def _values(self, v: Array, Kv: Array) -> tuple[Array, float, float, float]:
+        return ridge_values(v, Kv, self.loss)
+
+    def gain(self, v: Array) -> tuple[float, float]:
+        """Return the gain of a dual vector in the block's units, and its bend."""
+        gain, bend = ridge_gain(v, self.loss)
+        return gain * self.units.value, bend * self.units.value
+
+    def solve(
+        self,
+        weights: Array,
+        start: BlockPoint,
+        shrink: float,
+        gap: float,
+        ridge: float,
+        exact: bool = False,
+    ) -> BlockPoint:
+        """Solve the problem at the weights, whatever the start.
+
+        The system is solved again for what is missing where rounding has left more than the gap.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Where.
+        gap : float
+            Duality gap to reach.
+        start, shrink, ridge, exact
+            Of no use here: see `Block.solve`.
+        """
+        theta, loss, operator = weights / self.units.weight, self.loss, self.operator
+        factor = self._factor_at(theta)
+        products, v = operator.no_products(), np.zeros(self.n_samples)
+        rest = loss.target
+        for _ in range(_REFINEMENTS):
+            change = loss.feasible(factor.solve(rest))
+            v = v + change
+            operator.add_products(change, products)
+            Kv = operator.apply(theta, products)
+            _, value, gain, _ = ridge_values(v, Kv, loss)
+            if (value - gain + 0.5 * float(v @ Kv)) * self.units.value <= gap:
+                break
+            rest = loss.target - Kv - v / loss.cost
+        return self.point(weights, v, products, 0.0)
+
+    def hessian(self, weights: Array, point: BlockPoint, kept: Flags | None) -> Array:
+        """Return the Hessian of S for the kept weights, ``U'ZU`` with all samples."""
+        factor = self._factor_at(weights / self.units.weight)
+        U = self.operator.columns(point.products, np.arange(self.n_samples), kept)
+        half = factor.without_intercepts(U)
+        return np.asarray(half.T @ half) * (self.units.value / self.units.weight**2)
+
+    def _factor_at(self, theta: Array) -> Factor:
+        """Return the factor of the kernel matrix and the ridge; the last one is kept."""
+        if self._factor is not None and np.array_equal(theta, self._factor[0]):
+            return self._factor[1]
+        self._factor = None
+        for jitter in _JITTERS:
+            A = self._matrix(theta, jitter)
+            if jitter > 0.0:  # single precision may be what was missing
+                A = A.astype(np.float64, copy=False)
+            found = Factor.of(A, self.loss.group_starts)
+            if found is not None:
+                self._factor = theta, found
+                return found
+        raise ValueError(
+            "kernels holds one that is not positive semidefinite: its matrix at the samples has a "
+            "negative eigenvalue; use kernels that are, for example by clipping eigenvalues."
+        )
+
+    def _matrix(self, theta: Array, jitter: float) -> Array:
+        """Return ``K + diag(1 / cost)`` in the room for rows, made definite where it has to be."""
+        operator, rows = self.operator, self._rows
+        assert rows is not None
+        kernel = operator.combined(theta, 0.0, rows)
+        if operator.fill is None:
+            combined_matrix(kernel)
+        else:
+            operator.fill(kernel, np.arange(self.n_samples))
+        diagonal = rows.reshape(-1)[:: self.n_samples + 1]
+        diagonal += 1.0 / self.loss.cost + jitter * float(kernel.diagonal.sum())
+        return rows

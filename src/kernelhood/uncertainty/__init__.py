@@ -1,0 +1,1 @@
+"""What regression can say beside a mean: other losses, quantiles, intervals."""
