@@ -155,7 +155,9 @@ def nice_range(values: Array) -> tuple[float, float]:
     if not known.size:
         return 0.0, 1.0
     low, high = float(known.min()), float(known.max())
+    # Values that hardly differ fill a thousandth of their size, from the top.
     spread = max(high - low, 1e-3 * max(abs(low), abs(high), 1e-300))
+    low = min(low, high - spread)
     step = 10.0 ** math.floor(math.log10(spread))
     step = step / 10.0 if spread < 2.0 * step else step / 2.0 if spread < 5.0 * step else step
     digits = max(0, 2 - math.floor(math.log10(step)))
