@@ -23,7 +23,7 @@ from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.split_tasks import SplitTasks, split_table
 from kernelhood.model_selection.walks import GridScores, Starts, grid_scores
 from kernelhood.pipeline.reading import as_target
-from kernelhood.plotting import plot_search_path
+from kernelhood.plotting import plot_path
 
 
 def _decides(search: KernelSearchCV) -> bool:
@@ -283,7 +283,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "cv_results_")
         names = kernel_names(getattr(self, "_chosen", None), self._path_weights)
-        return plot_search_path(self._path_scores, self._path_weights, names, ax=ax)
+        return plot_path(self._path_scores, self._path_weights, names, ax=ax)
 
     def _ask(self, method: str, X: Any, task: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
