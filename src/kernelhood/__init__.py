@@ -44,6 +44,7 @@ from kernelhood.model_selection import (
     TaskShuffleSplit,
     TaskStratifiedKFold,
     paper_grid,
+    task_scorer,
 )
 from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
 
@@ -88,4 +89,5 @@ __all__ = [
     "datasets",
     "default_bank",
     "paper_grid",
+    "task_scorer",
 ]

@@ -117,7 +117,7 @@ def test_values_come_from_fits_without_the_sample(sites):
     parts._bank = model._bank
     solved = parts._solve_tasks(parts._evaluate(parts._bank, problems), problems)
     codes = [(one.y == "yes").astype(int) for one in tasks]
-    values, gap = _values_left_out(parts, problems, solved, codes)
+    values, gap = _values_left_out(parts, parts._bank, problems, solved, codes)
     assert gap <= 1e-8
     number = np.repeat(np.arange(4), [len(one.rows) for one in tasks])
     row = np.concatenate([one.rows for one in tasks])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ class ProbabilisticClassifier(RelatedPrediction):
         self.__dict__.pop("calibration_", None)
         if self.probability:
             with few_blas_threads(max(len(one.rows) for one in problems)):
-                self.calibration_ = calibrated(copy.copy(self), problems, solved)
+                self.calibration_ = calibrated(self, self._bank, problems, solved)
 
     def _check_calibrated(self) -> None:
         check_is_fitted(self)

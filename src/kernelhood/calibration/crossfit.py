@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from kernelhood._typing import AnyArray, Array, Flags, Indices
 from kernelhood.calibration.coupling import couple_pairs
 from kernelhood.calibration.folds import deal_folds
 from kernelhood.calibration.sigmoid import Sigmoid, fit_sigmoid
+from kernelhood.kernels import KernelBank
 from kernelhood.losses import box_loss
 from kernelhood.pipeline.joint_samples import class_pairs
 from kernelhood.pipeline.problem import Pair, TaskProblem, TaskSolution
@@ -87,14 +89,16 @@ class Calibration:
 
 
 def calibrated(
-    model: Any, problems: Sequence[TaskProblem], solved: Sequence[TaskSolution]
+    model: Any, bank: KernelBank, problems: Sequence[TaskProblem], solved: Sequence[TaskSolution]
 ) -> Calibration:
     """Return the calibration of a model by fits that leave out a part of the samples each.
 
     Parameters
     ----------
     model : estimator
-        The classifier, whose attributes the fits may overwrite: give a copy.
+        The classifier; the fits overwrite attributes of a copy.
+    bank : KernelBank
+        Its kernels.
     problems : sequence of TaskProblem
         The tasks.
     solved : sequence of TaskSolution
@@ -104,7 +108,7 @@ def calibrated(
     n_classes = [len(own) for own in classes]
     codes = [_codes(one, count) for one, count in zip(problems, n_classes, strict=True)]
     alike = all(np.array_equal(own, classes[0]) for own in classes)
-    values, gap = _values_left_out(model, problems, solved, codes)
+    values, gap = _values_left_out(copy.copy(model), bank, problems, solved, codes)
     units, rows = [], []
     centre_of: list[int] = []
     for problem, count, found in zip(problems, n_classes, values, strict=True):
@@ -140,6 +144,7 @@ def _codes(problem: TaskProblem, n_classes: int) -> Indices:
 
 def _values_left_out(
     model: Any,
+    bank: KernelBank,
     problems: Sequence[TaskProblem],
     solved: Sequence[TaskSolution],
     codes: list[Indices],
@@ -162,7 +167,7 @@ def _values_left_out(
             _part(problem, ~own, (one.together or one.solution).weights)
             for problem, own, one in zip(problems, out, solved, strict=True)
         ]
-        kernels = model._evaluate(model._bank, parts)
+        kernels = model._evaluate(bank, parts)
         found = model._solve_tasks(kernels, parts)
         gap = max(gap, *(one.solution.gap for one in found))
         # Kernels want some point to be evaluated at, also where nothing is left out.

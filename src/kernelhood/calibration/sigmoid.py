@@ -20,6 +20,7 @@ from kernelhood._typing import Array, Flags, Indices
 
 _OPEN = 1e-6
 _NARROWEST, _WIDEST = np.log(0.02), np.log(10.0)
+_FLATTEST = 1e-6
 _MAX_STEPS = 100
 _SMALL = 1e-11
 
@@ -30,7 +31,8 @@ class Sigmoid(NamedTuple):
     Attributes
     ----------
     slope : float
-        Of all units; not negative, so that probabilities never turn the order of values around.
+        Of all units. Where values say nothing it is next to 0, but positive: probabilities keep
+        the order of values.
     centres : ndarray of shape (n_centres,)
         The shift of a unit that nothing is known of.
     shifts : ndarray of shape (n_units,)
@@ -95,9 +97,9 @@ def fit_sigmoid(
     size = size if size > 0.0 else 1.0
     target = _smoothed(positive, weight, centre_of[unit])
     found = _fit_spread(_Scores(values / size, target, weight, unit, centre_of))
-    if found.slope < 0.0:  # the values say nothing
+    if found.slope < _FLATTEST:  # the values say nothing
         found = _fit_spread(_Scores(np.zeros(len(values)), target, weight, unit, centre_of))
-    return found._replace(slope=max(found.slope, 0.0) / size)
+    return found._replace(slope=max(found.slope, _FLATTEST) / size)
 
 
 def _smoothed(positive: Flags, weight: Array, centre: Indices) -> Array:
