@@ -47,6 +47,7 @@ from kernelhood.model_selection import (
     TaskShuffleSplit,
     TaskStratifiedKFold,
     paper_grid,
+    task_scorer,
 )
 from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
 
@@ -95,4 +96,5 @@ __all__ = [
     "datasets",
     "default_bank",
     "paper_grid",
+    "task_scorer",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
+from kernelhood.calibration.classifier import ProbabilisticClassifier
 from kernelhood.estimators._formulation_search import FormulationSearch
 from kernelhood.estimators.neighborhoods.step import GivenNeighborhoodStep
 from kernelhood.formulations import (
@@ -142,7 +143,9 @@ class _NeighborhoodStep(FormulationSearch):
 
 
 @documented
-class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier):
+class MTONMKLClassifier(
+    ProbabilisticClassifier, GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier
+):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
     A task may have more than two classes: then there is one SVM for each pair of them, and all
@@ -159,6 +162,9 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
     >>> model = MTONMKLClassifier(C=10.0).fit(X, y, task=task)
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
     (True, True)
+    >>> model = MTONMKLClassifier(C=10.0, probability=True).fit(X, y, task=task)
+    >>> model.predict_proba(X, task=task).shape
+    (80, 2)
     """
 
     _many_classes = True
@@ -184,6 +190,7 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
+        probability: bool = False,
         task_column: int | str | None = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -198,6 +205,7 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.probability = probability
         self.eta, self.beta = eta, beta
         self.formulation = formulation
         self.neighborhood, self.radius = neighborhood, radius

@@ -13,7 +13,16 @@ from kernelhood.solvers.solution import Solution
 
 #: Parameters that change how a model is computed or read, not the model.
 TECHNICAL = frozenset(
-    {"max_iter", "task_column", "n_jobs", "verbose", "unseen_task", "cache_size", "storage"}
+    {
+        "max_iter",
+        "task_column",
+        "n_jobs",
+        "verbose",
+        "unseen_task",
+        "cache_size",
+        "storage",
+        "probability",
+    }
 )
 
 
