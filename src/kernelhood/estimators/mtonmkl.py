@@ -171,6 +171,9 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
+        operator: str = "auto",
+        n_components: int = 200,
+        landmarks: Any = None,
         cache_size: float = 1000.0,
         storage: str = "float64",
         tol: float = 1e-3,
@@ -190,8 +193,7 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
             n_jobs=n_jobs,
             verbose=verbose,
         )
-        self.eta = eta
-        self.beta = beta
+        self.eta, self.beta = eta, beta
         self.formulation = formulation
         self.neighborhood = neighborhood
         self.radius = radius
@@ -200,8 +202,8 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
-        self.cache_size = cache_size
-        self.storage = storage
+        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
+        self.cache_size, self.storage = cache_size, storage
 
 
 @documented
@@ -243,6 +245,9 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
+        operator: str = "auto",
+        n_components: int = 200,
+        landmarks: Any = None,
         cache_size: float = 1000.0,
         storage: str = "float64",
         tol: float = 1e-3,
@@ -262,8 +267,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
             verbose=verbose,
         )
         self.loss = loss
-        self.eta = eta
-        self.beta = beta
+        self.eta, self.beta = eta, beta
         self.formulation = formulation
         self.neighborhood = neighborhood
         self.radius = radius
@@ -272,5 +276,5 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskRegres
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
-        self.cache_size = cache_size
-        self.storage = storage
+        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
+        self.cache_size, self.storage = cache_size, storage
