@@ -1,7 +1,5 @@
 """Kernels of low rank: with all points as landmarks they are the kernels themselves."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -66,7 +64,7 @@ def values_of(model, X, task):
 @pytest.mark.parametrize("kind", LOSSES)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_all_points_as_landmarks_give_the_exact_model(relation, kind):
-    X, _, task = samples()
+    X, _, _ = samples()
     settings = RELATIONS[relation]
     exact = fitted(kind, **settings)
     low = fitted(kind, operator="low_rank", landmarks=X, **settings)

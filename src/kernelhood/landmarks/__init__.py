@@ -2,12 +2,13 @@
 
 from kernelhood.landmarks.choice import choose_landmarks
 from kernelhood.landmarks.expansion import LandmarkExpansion
-from kernelhood.landmarks.features import Landmarks, PointFeatures, type_that_fits
+from kernelhood.landmarks.features import Landmarks, PointFeatures, kept_part, type_that_fits
 
 __all__ = [
     "LandmarkExpansion",
     "Landmarks",
     "PointFeatures",
     "choose_landmarks",
+    "kept_part",
     "type_that_fits",
 ]

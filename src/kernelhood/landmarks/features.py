@@ -83,6 +83,11 @@ class Landmarks:
         return Landmarks(bank, self.points, [self.maps[m] for m in kernels])
 
 
+def kept_part(kept: Array, whole: Array) -> Array:
+    """Return which part of the traces of kernels is kept; all of those that are zero."""
+    return np.where(whole > 0.0, kept / np.where(whole > 0.0, whole, 1.0), 1.0)
+
+
 def type_that_fits(
     landmarks: Landmarks, n_points: int, cache_size: float, storage: str
 ) -> str | None:

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import Array, Flags
-from kernelhood.landmarks import LandmarkExpansion, Landmarks, PointFeatures, type_that_fits
+from kernelhood.landmarks import (
+    LandmarkExpansion,
+    Landmarks,
+    PointFeatures,
+    kept_part,
+    type_that_fits,
+)
 from kernelhood.operators import Cells, KernelOperator, LowRankKernels, cells_of
 from kernelhood.operators.feature_gram import feature_gram, feature_task_grams
 from kernelhood.pipeline.joint import JointKernels
@@ -70,17 +76,10 @@ class JointLowRank(JointKernels):
         )
 
     @cached_property
-    def task_traces(self) -> Array:
-        """The traces of the kernels on the samples of each task, of shape (n_tasks, n_kernels)."""
-        points, counts = self._samples_by_task
-        return np.add.reduceat(points.diagonals * counts, points.cells.starts[:-1], axis=1).T
-
-    @cached_property
     def approximation(self) -> Array:
         """The part of the trace of every kernel that landmarks keep, of shape (n_kernels,)."""
-        whole = np.asarray(self.samples.counts @ self.kernels.diagonals.T).sum(axis=0)
-        kept = self.task_traces.sum(axis=0)
-        return np.where(whole > 0.0, kept / np.where(whole > 0.0, whole, 1.0), 1.0)
+        points, counts = self._samples_by_task
+        return kept_part(points.diagonals @ counts, self.task_traces.sum(axis=0))
 
     @cached_property
     def task_grams(self) -> Array:

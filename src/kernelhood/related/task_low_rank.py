@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.landmarks import LandmarkExpansion, Landmarks, PointFeatures, type_that_fits
+from kernelhood.landmarks import (
+    LandmarkExpansion,
+    Landmarks,
+    PointFeatures,
+    kept_part,
+    type_that_fits,
+)
 from kernelhood.operators import LowRankKernels, cells_of, one_cell
 from kernelhood.operators.feature_gram import feature_task_grams
 from kernelhood.pipeline.problem import Pair, TaskProblem, TaskSolution
@@ -55,7 +61,12 @@ class TaskLowRank:
 
     @cached_property
     def traces(self) -> Array:
-        """The traces d of the kernels."""
+        """The traces d of the kernels themselves, which a price is paid for."""
+        return np.array([kernel.diagonal(self.X) @ self.sample_weight for kernel in self.bank])
+
+    @property
+    def kept_traces(self) -> Array:
+        """The traces of what landmarks keep of the kernels."""
         return np.asarray(self._samples.diagonals @ self.sample_weight)
 
     def operator(self, pair: Pair) -> LowRankKernels:
@@ -102,11 +113,10 @@ def expansion_of_tasks(
     sums = np.zeros((most, len(problems), int(columns.sum())))
     for t, (own, problem, one) in enumerate(zip(kernels, problems, solved, strict=True)):
         sums[: len(problem.pairs), t] = own.sums(problem, one.solution.v)[:, columns]
-    diagonals = [(own.bank, own.X, own.sample_weight) for own in kernels]
-    whole = sum(
-        np.array([kernel.diagonal(X) @ weight for kernel in bank]) for bank, X, weight in diagonals
+    kept, whole = (
+        np.sum([getattr(own, name) for own in kernels], axis=0)
+        for name in ("kept_traces", "traces")
     )
-    kept = np.sum([own.traces for own in kernels], axis=0)
-    share = np.where(whole > 0.0, kept / np.where(whole > 0.0, whole, 1.0), 1.0)
+    share = kept_part(kept, whole)
     some = landmarks.some(numbers) if len(numbers) else landmarks
     return LandmarkExpansion(some, numbers, sums, sums.sum(axis=1), share)
