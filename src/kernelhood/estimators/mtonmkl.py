@@ -184,6 +184,9 @@ class MTONMKLClassifier(
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
+        operator: str = "auto",
+        n_components: int = 200,
+        landmarks: Any = None,
         cache_size: float = 1000.0,
         storage: str = "float64",
         missing: str = "error",
@@ -213,6 +216,7 @@ class MTONMKLClassifier(
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
+        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
         self.cache_size, self.storage = cache_size, storage
         self.missing = missing
 
@@ -264,6 +268,9 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
+        operator: str = "auto",
+        n_components: int = 200,
+        landmarks: Any = None,
         cache_size: float = 1000.0,
         storage: str = "float64",
         missing: str = "error",
@@ -293,5 +300,6 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
         self.specific_cost = specific_cost
         self.intercept = intercept
         self.unseen_task = unseen_task
+        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
         self.cache_size, self.storage = cache_size, storage
         self.missing = missing

@@ -17,7 +17,6 @@ from kernelhood.model_selection.columns import hashable, varied
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.split_kernels import SplitKernels
 from kernelhood.model_selection.split_tasks import SplitTask
-from kernelhood.operators import one_task
 from kernelhood.parallel import few_blas_threads
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
@@ -229,7 +228,7 @@ class _Walk:
         if len(new.pairs) > 1 or self.model._joins_samples(vars(self.model)):
             return None
         assert self.kernels is not None
-        operator = one_task(self.kernels.train[number].Ks)
+        operator = self.kernels.train[number].operator(new.pairs[0])
         return partial(carried_start, operator, new.loss, one.solution, old.loss)
 
     def starts(self) -> list[Array] | None:

@@ -162,6 +162,10 @@ class RelatedModel(MultiTaskKernelModel):
         relation, names = self._relation, [one.name for one in problems]
         if not relation.uses_inputs:
             relation.matrices(names)  # What it does not know is said before the work.
+        return self._join(bank, problems)
+
+    def _join(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> JointKernels:
+        """Return the kernels between the samples of all tasks."""
         return JointKernels(bank, problems, self.cache_size, self.storage)
 
     def _cross(self, kernels: Any, X: Sequence[Any]) -> list[Any]:
@@ -262,7 +266,7 @@ class RelatedModel(MultiTaskKernelModel):
     def _store_all_support(self, problems: list[TaskProblem]) -> None:
         """Keep the samples of all tasks that support a function, for all to use."""
         self._components = pair_numbers(problems)
-        self._all_support = _stack_rows(self.support_vectors_)
+        self._all_support = stack_rows(self.support_vectors_)
         self._support_task = np.repeat(np.arange(len(problems)), [len(s) for s in self.support_])
         n_components = 1 + max(max(own) for own in self._components)
         coefficients = [np.zeros((n_components, len(support))) for support in self.support_]
@@ -277,7 +281,8 @@ def _is_constant(kernel: Any) -> bool:
     return isinstance(kernel, Constant)
 
 
-def _stack_rows(parts: list[Any]) -> Any:
+def stack_rows(parts: list[Any]) -> Any:
+    """Return the rows of dense or of sparse matrices one below the other."""
     if sparse.issparse(parts[0]):
         return sparse.vstack(parts, format="csr")
     return np.vstack(parts)

@@ -117,7 +117,7 @@ class RelatedPrediction(UnlabelledRows):
         return [list(range(np.atleast_2d(one).shape[0])) for one in self.dual_coef_]
 
     def _functions(self, points: Any, number: int) -> Array:
-        if not self._couples(vars(self)):
+        if self._expansion is not None or not self._couples(vars(self)):
             return super()._functions(points, number)
         own = self._own_function(points, number, self._own_weights[number])
         related = self._related_function(points, self._matrices[:, number])
@@ -133,6 +133,9 @@ class RelatedPrediction(UnlabelledRows):
         rows : ndarray of shape (n_matrices, n_tasks)
             Entries of the relation's matrices between this task and the others.
         """
+        if self._expansion is not None:
+            functions = [self._expansion.related(rows, self._matrix_weights)]
+            return self._expansion.values(points, functions, np.array([points.shape[0]]))
         values = np.zeros((points.shape[0], len(self._all_coef)))
         for row, weights in zip(rows, self._matrix_weights, strict=True):
             joined = np.flatnonzero(row[self._support_task])

@@ -12,11 +12,11 @@ from sklearn.base import _fit_context
 
 from kernelhood._typing import AnyArray
 from kernelhood.pipeline.problem import TaskProblem
-from kernelhood.related.model import RelatedModel
+from kernelhood.related.many_samples import ManySamples
 from kernelhood.tasks import TaskRows, missing, rows_by_label
 
 
-class UnlabelledRows(RelatedModel):
+class UnlabelledRows(ManySamples):
     """Relations that look at inputs see those of all rows, with and without targets."""
 
     _unlabelled: dict[Hashable, Any]
