@@ -4,12 +4,12 @@
 
 The splits are those of `kernelhood bench`: a fifth of the rows trains, half of the rest chooses
 parameters by log loss, the other half tests. "pooled" is CalibratedClassifierCV, five folds of
-sigmoids, around scikit-learn's SVC on the rows of all tasks; "per task" is one of these for every
-task. The expected calibration error is the mean distance between the mean probability and the
-share of the second class in fifteen bins of equally many test rows of all tasks and splits; "by
-task" is its mean over tasks, with five bins each. Where the classes of tasks differ, each task's
-second one is told from its first. `--cost` prints the time of a fit with and without
-probabilities instead. Sets other than digits are read from the data home, KERNELHOOD_DATA.
+sigmoids, around scikit-learn's SVC on the rows of all tasks. The expected calibration error is the
+mean distance between the mean probability and the share of the second class in fifteen bins of
+equally many test rows of all tasks and splits; "by task" is its mean over tasks, with five bins
+each. Where the classes of tasks differ, each task's second one is told from its first. `--cost`
+prints the time of a fit with and without probabilities instead. Sets other than digits are read
+from the data home, KERNELHOOD_DATA.
 """
 
 from __future__ import annotations
@@ -59,19 +59,6 @@ def tell_pooled(data: Any, train: np.ndarray, at: np.ndarray, settings: Any) -> 
     return np.asarray(model.predict_proba(data.X[at])[:, 1])
 
 
-def tell_per_task(data: Any, train: np.ndarray, at: np.ndarray, settings: Any) -> np.ndarray:
-    """Return the probability of the second class by a machine for each task."""
-    told = np.empty(len(at))
-    for name in np.unique(data.task):
-        own, asked = train[data.task[train] == name], data.task[at] == name
-        if min(np.sum(data.y[own]), np.sum(1 - data.y[own])) < 2:
-            told[asked] = (np.sum(data.y[own]) + 1.0) / (len(own) + 2.0)
-            continue
-        model = fit_pooled(data.X[own], data.y[own], settings)
-        told[asked] = model.predict_proba(data.X[at[asked]])[:, 1]
-    return told
-
-
 def tell_ours(data: Any, train: np.ndarray, at: np.ndarray, settings: Any) -> np.ndarray:
     """Return the probability of the second class by MT-ONMKL."""
     model = kh.MTONMKLClassifier(probability=True, **settings)
@@ -82,11 +69,7 @@ def tell_ours(data: Any, train: np.ndarray, at: np.ndarray, settings: Any) -> np
     return np.asarray(p[:, 1])
 
 
-METHODS = {
-    "MT-ONMKL": (tell_ours, OURS),
-    "pooled": (tell_pooled, SVCS),
-    "per task": (tell_per_task, SVCS),
-}
+METHODS = {"MT-ONMKL": (tell_ours, OURS), "pooled": (tell_pooled, SVCS)}
 
 
 def load_codes(dataset: str, run: int) -> tuple[Any, Any]:

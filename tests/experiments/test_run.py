@@ -125,3 +125,19 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
 def test_a_store_without_rows_gives_an_empty_frame():
     with Store(None) as store:
         assert store.rows(plan({"tiny": make_tiny()})) == []
+
+
+def test_log_loss_asks_only_those_that_tell_probabilities(tiny, tmp_path):
+    store = tmp_path / "runs.sqlite"
+    some = {"methods": ["itl", "mt-onmkl"], "runs": 1, "store": store}
+    losses = run({"tiny": tiny}, metric="log_loss", **some)
+    assert losses["method"].tolist() == ["mt-onmkl"]
+    assert losses["error"].isna().all()
+    assert 0.0 < losses["score"].iloc[0] < np.log(2.0)
+    assert 0.0 < losses["validation_score"].iloc[0] < np.log(2.0)
+    # The same store holds accuracies beside them, as rows of their own.
+    others = run({"tiny": tiny}, **some)
+    assert set(others["metric"]) == {"accuracy"}
+    assert set(others["settings"]).isdisjoint(losses["settings"])
+    with pytest.raises(ValueError, match="metric='log_loss' needs probabilities, which itl do not"):
+        run({"tiny": tiny}, "itl", metric="log_loss")
