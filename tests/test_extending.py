@@ -122,7 +122,7 @@ def test_a_relation_is_searched_like_any_parameter():
     scores = search.cv_results_["mean_test_score"]
     assert len(np.unique(np.round(scores, 6))) == 6
     again = kh.KernelSearchCV(
-        kh.MTONMKLRegressor(formulation="corrected", relation=Chain(5.0)),
+        kh.MTONMKLRegressor(kernels="paper", formulation="corrected", relation=Chain(5.0)),
         {"beta": [0.01, 0.1]},
         cv=3,
     ).fit(data.X, data.y, task=data.task)

@@ -24,7 +24,7 @@ import kernelhood as kh
 from tests.references import make_samples
 
 SHARED = {"sharing": "functions", "formulation": "corrected", "C": 5.0, "tol": 1e-6}
-GRID = {"beta": [0.001, 0.1]}
+GRID = {"beta": [0.001, 1.0]}
 FOLDS = kh.TaskStratifiedKFold(3, task_column="site")
 
 

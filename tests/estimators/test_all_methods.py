@@ -44,8 +44,12 @@ def data():
 
 
 # One check compares predictions to seven digits, which a relative gap of 1e-3 does not promise.
+# MT-MKL does not always reach such a gap with a bank that is fitted to a handful of points.
+KERNELS = {"mt-mkl": {"kernels": "paper"}}
+
+
 @parametrize_with_checks(
-    [cls(tol=1e-14) for name in PEERS for cls in METHODS[name]]
+    [cls(tol=1e-14, **KERNELS.get(name, {})) for name in PEERS for cls in METHODS[name]]
     + [cls(tol=1e-14, formulation="corrected") for cls in METHODS["mt-onmkl"]]
 )
 def test_scikit_learn_checks(estimator, check):

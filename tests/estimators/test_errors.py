@@ -242,7 +242,9 @@ def test_nothing_works_before_fit(made, call):
 def test_too_few_iterations_are_reported_by_task(made, data):
     message = r"tol=1e-06 for .*'task 0' \(.*'task 2' \(.*max_iter=1 ended before; raise max_iter"
     with pytest.warns(ConvergenceWarning, match=message):
-        model = made(max_iter=1, tol=1e-6, C=10.0, formulation="corrected").fit(**data)
+        model = made(kernels="paper", max_iter=1, tol=1e-6, C=10.0, formulation="corrected").fit(
+            **data
+        )
     assert model.dual_gap_ > 1e-6
     assert model.n_iter_ == 1
 
@@ -250,6 +252,6 @@ def test_too_few_iterations_are_reported_by_task(made, data):
 @BOTH
 def test_too_few_iterations_of_the_default_are_reported(made, data):
     with pytest.warns(ConvergenceWarning, match="max_iter=1 ended before"):
-        model = made(max_iter=1, tol=1e-9, C=10.0).fit(**data)
+        model = made(kernels="paper", max_iter=1, tol=1e-9, C=10.0).fit(**data)
     assert model.dual_gap_ > 1e-9
     assert [len(trace) for trace in model.trace_] == [1, 1, 1]

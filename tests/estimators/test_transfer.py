@@ -26,7 +26,7 @@ def scores_of(data, **settings):
     grid = {"beta": [2.0**k for k in range(-14, 1, 3)]}
     if settings["sharing"] == "functions":
         grid["specific_cost"] = [1.0, 2.0, 8.0, np.inf]
-    search = kh.KernelSearchCV(kh.MTONMKLRegressor(**settings), grid, cv=3)
+    search = kh.KernelSearchCV(kh.MTONMKLRegressor(kernels="paper", **settings), grid, cv=3)
     search.fit(X[train], y[train], task=task[train])
     model, names = search.best_estimator_, np.unique(task)
     scores = {}

@@ -76,7 +76,8 @@ def test_models_start_from_those_with_another_c(method, kind, monkeypatch):
     grid = {"C": [2.0**k for k in range(-2, 7)], **own.get(method, {})}
     if method == "mt-onmkl":
         grid = {"C": grid["C"], "beta": [1.0], "eta": [7.5, 16.0], "formulation": ["printed"]}
-    estimator = METHODS[method][kind == "regression"]()
+    settings = {} if method == "rpkl" else {"kernels": "paper"}
+    estimator = METHODS[method][kind == "regression"](**settings)
     search = kh.KernelSearchCV(estimator, grid, cv=2, refit=False)
     calls = count_svms(monkeypatch)
     search.fit(samples.X, samples.y, task=samples.task)
@@ -252,9 +253,10 @@ def test_a_scorer_as_a_callable_changes_the_choice(measured):
 
 def test_parameters_per_task(labelled):
     grid = {"C": [0.01, 0.3, 4.0, 50.0]}
-    search = kh.KernelSearchCV(kh.AVMTMKLClassifier(), grid, cv=3, per_task=True)
+    estimator = kh.AVMTMKLClassifier(kernels="paper")
+    search = kh.KernelSearchCV(estimator, grid, cv=3, per_task=True)
     search.fit(labelled.X, labelled.y, task=labelled.task)
-    together = kh.KernelSearchCV(kh.AVMTMKLClassifier(), grid, cv=3)
+    together = kh.KernelSearchCV(estimator, grid, cv=3)
     together.fit(labelled.X, labelled.y, task=labelled.task)
     names = sorted(set(labelled.task.tolist()))
     assert sorted(search.best_params_) == names
@@ -262,7 +264,7 @@ def test_parameters_per_task(labelled):
     values = search.decision_function(labelled.X, task=labelled.task)
     for name in names:
         rows = labelled.task == name
-        own = kh.AVMTMKLClassifier(**search.best_params_[name])
+        own = kh.AVMTMKLClassifier(kernels="paper", **search.best_params_[name])
         own.fit(labelled.X[rows], labelled.y[rows], task=labelled.task[rows])
         expected = own.decision_function(labelled.X[rows], task=labelled.task[rows])
         np.testing.assert_allclose(values[rows], expected, atol=1e-9)

@@ -114,9 +114,14 @@ def _gaussian_row(
     """Write the Gaussian between one point and those from `start` on, on the other side."""
     stop = start + values.shape[0]
     factor, left = -0.5 / (spread * spread), products.left[i]
-    source, right = products.inner[i, start:stop], products.right[start:stop]
-    for j in range(values.shape[0]):
-        values[j] = factor * max(left + right[j] - 2.0 * source[j], 0.0)
+    right = products.right[start:stop]
+    if products.inner.shape[0] == 0:  # points on a line
+        for j in range(values.shape[0]):
+            values[j] = factor * ((left - right[j]) * (left - right[j]))
+    else:
+        source = products.inner[i, start:stop]
+        for j in range(values.shape[0]):
+            values[j] = factor * max(left + right[j] - 2.0 * source[j], 0.0)
     exponentials(values, powers)
     if products.same and start <= i < stop:
         values[i - start] = 1.0

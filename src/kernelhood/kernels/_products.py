@@ -47,11 +47,11 @@ class Products(NamedTuple):
     Attributes
     ----------
     inner : ndarray of shape (n, m)
-        x'z.
+        x'z; of shape (0, 0) where the points are numbers and stand in `left` and `right`.
     left : ndarray of shape (n,)
-        |x|^2.
+        |x|^2, or x.
     right : ndarray of shape (m,)
-        |z|^2.
+        |z|^2, or z.
     same : bool
         Whether both sets are one, so that the distances on the diagonal are exactly 0.
     total : float
@@ -165,6 +165,18 @@ class Pair:
             left = square_norms(self.points)
             total = float(np.add.reduce(left)) + side.total
         return Products(inner, left, side.squares, False, total)
+
+    @cached_property
+    def apart(self) -> Products:
+        """What distances are computed from: of one column the points, otherwise products.
+
+        The differences of numbers are faster than their products, and lose no digits.
+        """
+        points, others = self.points, self.side.points
+        if points.shape[1] != 1 or sparse.issparse(points) or sparse.issparse(others):
+            return self.distant
+        left, right = (np.ascontiguousarray(one[:, 0]) for one in (points, others))
+        return Products(np.empty((0, 0)), left, right, self.same, 0.0)
 
     @cached_property
     def distant(self) -> Products:

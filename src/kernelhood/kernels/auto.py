@@ -64,7 +64,7 @@ class AutoBank:
     >>> y = np.sin(X[:, 0] / 1e4)
     >>> model = kh.MTONMKLRegressor(kernels=kh.AutoBank(column_spreads=[1.0])).fit(X, y)
     >>> model.kernels_.names[3:]
-    ['gaussian(1)', 'gaussian(2)', 'gaussian(1)[0]', 'gaussian(1)[1]']
+    ['gaussian(1)', 'gaussian(2)', 'gaussian(1)[0]', 'gaussian(1)[1]', 'constant']
     """
 
     columns: Any = None

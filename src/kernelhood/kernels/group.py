@@ -135,13 +135,13 @@ class Ladder:
     def write(self, pair: Pair, out: Array) -> None:
         """Write the matrices into slices of out."""
         with quiet():
-            gaussian_ladder(pair.distant, self.spread, self.squarings, self.places, out)
+            gaussian_ladder(pair.apart, self.spread, self.squarings, self.places, out)
 
     def add(self, pair: Pair, sums: Sums) -> None:
         """Add the rows to sums."""
         scale, target = sums.scale_of(self.places), sums.target[self.places]
         with quiet():
-            add_ladder(pair.distant, self.spread, self.squarings, scale, target, sums.out)
+            add_ladder(pair.apart, self.spread, self.squarings, scale, target, sums.out)
 
 
 @dataclass(frozen=True)
