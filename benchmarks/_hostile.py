@@ -33,14 +33,21 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "normalized": ("MTONMKL", {"formulation": "normalized"}),
     "corrected-functions": ("MTONMKL", {"formulation": "corrected", "sharing": "functions"}),
     "normalized-functions": ("MTONMKL", {"formulation": "normalized", "sharing": "functions"}),
+    "corrected-mixed": ("MTONMKL", {"formulation": "corrected", "relation": "mixed"}),
+    "normalized-mixed": ("MTONMKL", {"formulation": "normalized", "relation": "mixed"}),
+    "neighborhood": ("MTONMKL", {"formulation": "corrected", "neighborhood": kh.Gaussian(2.0)}),
 }
 
 #: Their gaps are relative to the objective of a task, which only one task's fit shows.
-ONE_TASK = ("KTA", "printed")
+ONE_TASK = ("KTA", "printed", "neighborhood")
+
+#: Methods that price the distance of a kernel from a matrix that is given.
+DISTANCES = ("KTA", "neighborhood")
 
 #: Weights that are not learned, and problems whose samples are solved all together.
 FIXED_WEIGHTS = ("AVMTMKL", "Pooled", "RPKL")
-JOINT = ("Pooled", "corrected-functions")
+SHARED = ("corrected-functions", "corrected-mixed")
+JOINT = ("Pooled", *SHARED)
 
 ROUNDING = float(np.finfo(np.float64).eps)
 
@@ -195,7 +202,9 @@ def draw_model(rng: Random, method: str, problem: Problem) -> Any:
         least = {"printed": 7.0, "normalized": 2.0}.get(settings["formulation"], 0.0)
         eta = least * beta * (1.0 + excess) if least else 2.0 ** rng.uniform(-4.0, 10.0)
         settings |= {"beta": beta, "eta": eta}
-        if "sharing" in settings:
+        if method == "neighborhood":
+            settings["eta"] = log_uniform(rng, 1e-6, 1e4)
+        if "sharing" in settings or "relation" in settings:
             settings["specific_cost"] = float(
                 rng.choice([1.0, log_uniform(rng, 1.0, 30.0), np.inf])
             )
@@ -278,8 +287,22 @@ def feasible_weights(method: str, model: Any, n_kernels: int) -> np.ndarray:
     return np.full((len(theta), n_kernels), 1.0 / n_kernels) if method in FIXED_WEIGHTS else theta
 
 
-def penalty(method: str, model: Any, theta: np.ndarray, Ks: np.ndarray, y: np.ndarray) -> float:
-    """Return what the weights of a task cost; for KTA without the constant."""
+def wanted_matrix(method: str, model: Any, problem: Problem) -> np.ndarray:
+    """Return the matrix that the kernel of a single task is to be near to."""
+    if method == "KTA":
+        return np.outer(problem.y, problem.y)
+    return np.asarray(model.neighborhood(problem.X))
+
+
+def distance_constant(method: str, model: Any, problem: Problem) -> float:
+    """Return the part of a priced distance that no weights change."""
+    if method not in DISTANCES:
+        return 0.0
+    return 0.5 * model.eta * float(np.sum(wanted_matrix(method, model, problem) ** 2))
+
+
+def penalty(method: str, model: Any, theta: np.ndarray, Ks: np.ndarray, problem: Problem) -> float:
+    """Return what the weights of a task cost; distances without their constant."""
     linear, quadratic = np.zeros(len(theta)), 0.0
     if method == "corrected":
         linear = model.beta * np.einsum("mii->m", Ks)
@@ -287,8 +310,9 @@ def penalty(method: str, model: Any, theta: np.ndarray, Ks: np.ndarray, y: np.nd
         rest = 2.0 * model.eta - 7.0 * model.beta
         linear = 2.0 * model.beta / rest * np.einsum("mii->m", Ks)
         quadratic = 2.0 * (model.eta - 7.0 * model.beta) / rest
-    elif method == "KTA":
-        linear, quadratic = -model.eta * ((Ks @ y) @ y), model.eta
+    elif method in DISTANCES:
+        near = np.tensordot(Ks, wanted_matrix(method, model, problem), 2)
+        linear, quadratic = -model.eta * near, model.eta
     K = np.tensordot(theta, Ks, 1)
     return float(linear @ theta + 0.5 * quadratic * np.sum(K * K))
 
@@ -296,6 +320,8 @@ def penalty(method: str, model: Any, theta: np.ndarray, Ks: np.ndarray, y: np.nd
 def shared_functions(model: Any, problem: Problem, Ks: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the kernel between the samples of all tasks, and what its weights cost."""
     mu, own = np.maximum(model.shared_weights_, 0.0), np.maximum(model.specific_weights_, 0.0)
+    if len(own) == 1:
+        mu = mu + own[0]  # the same kernel, at a price that is no less
     if np.isinf(model.specific_cost) or len(own) == 1:
         own = np.zeros_like(own)
     K, cost = np.tensordot(mu, Ks, 1), float(mu @ np.einsum("mii->m", Ks))
@@ -315,20 +341,21 @@ def value_of(method: str, model: Any, problem: Problem, stacks: list[np.ndarray]
     weights = feasible_weights(method, model, len(stacks[0]))
     for number, (rows, Ks) in enumerate(zip(parts_of(method, problem), stacks, strict=True)):
         v, y, groups = all_v[rows], problem.y[rows], np.zeros(len(rows))
-        if method == "corrected-functions":
+        if method in SHARED:
             K, cost = shared_functions(model, problem, Ks)
             groups = problem.task if model.intercept == "task" else groups
         else:
             K = np.tensordot(weights[number], Ks, 1)
-            cost = penalty(method, model, weights[number], Ks, y)
+            cost = penalty(method, model, weights[number], Ks, problem)
         tau = 0.0
         if method in ("ONJKL", "RPKL"):
             rho = model.rho * (2.0 if method == "RPKL" else 1.0)
             tau = best_noise(K, v, y, groups, model, rho)
             cost, K = 0.5 * rho * tau**2, K + tau * np.eye(len(rows))
         svm, slack = svm_value(K, v, y, groups, model)
-        if method == "KTA":
-            slack += 8.0 * ROUNDING * (kta_constant(model, y) + len(y) * abs(cost))
+        if method in DISTANCES:
+            constant = distance_constant(method, model, problem)
+            slack += 8.0 * ROUNDING * (constant + len(y) * abs(cost))
         found.append((svm + cost, svm, slack))
     total, svm, slack = np.array(found).T
     if method == "MT-MKL":
@@ -352,10 +379,6 @@ def best_noise(
     tau = float(v @ v) / (2.0 * rho)
     near = minimize_scalar(value, bounds=(0.9 * tau, 1.1 * tau), method="bounded").x
     return float(min([tau, near], key=value))
-
-
-def kta_constant(model: Any, y: np.ndarray) -> float:
-    return 0.5 * model.eta * float(y @ y) ** 2
 
 
 def parts_of(method: str, problem: Problem) -> list[np.ndarray]:

@@ -78,8 +78,8 @@ def whole_estimators() -> None:
         X, y = np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
         task = np.repeat(np.arange(n_tasks), n)
         models = [
-            kh.MTONMKLClassifier(),
-            kh.MTONMKLClassifier(formulation="corrected", beta=1.0 / 16.0),
+            kh.MTONMKLClassifier(kernels="paper"),
+            kh.MTONMKLClassifier(kernels="paper", formulation="corrected", beta=1.0 / 16.0),
         ]
 
         def loop(X=X, y=y, task=task):
@@ -120,7 +120,7 @@ def growth(largest: int) -> None:
     fits, predictions = [], []
     for n in sizes:
         X, y = classification("make", n)
-        model = kh.MTONMKLClassifier().fit(X, y)
+        model = kh.MTONMKLClassifier(kernels="paper").fit(X, y)
         fit, predict = median_times(
             lambda X=X, y=y, m=model: m.fit(X, y), lambda X=X, m=model: m.predict(X), repeats=3
         )
@@ -132,7 +132,7 @@ def growth(largest: int) -> None:
     for count in counts:
         X, y = classification("make", 80)
         X, y, task = np.tile(X, (count, 1)), np.tile(y, count), np.repeat(np.arange(count), 80)
-        model = kh.MTONMKLClassifier()
+        model = kh.MTONMKLClassifier(kernels="paper")
         seconds += median_times(lambda X=X, y=y, t=task, m=model: m.fit(X, y, task=t), repeats=3)
     rows.append(["fit, tasks", counts, growth_exponent(counts, seconds)])
     banks, seconds = [5, 10, 20, 40], []

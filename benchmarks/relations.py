@@ -61,7 +61,7 @@ def candidates(regime: str, data: Any) -> dict[str, Any]:
 
 def search(relations: list[Any], data: Any, train: np.ndarray) -> kh.KernelSearchCV:
     """Choose among relations and prices by cross-validation."""
-    model = kh.MTONMKLRegressor(formulation="corrected", epsilon=0.1)
+    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", epsilon=0.1)
     grid = [
         {
             "relation": [one],

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     groups = kh.TaskGroups(data.task_groups)
     relations = {"independent": "independent", "mixed": "mixed", "groups": groups}
-    model = kh.MTONMKLRegressor(formulation="corrected")
+    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected")
     print("explained variance at test rows of tasks that were seen")
     for name, relation in relations.items():
         grid = {"relation": [relation], "beta": [4.0**k for k in range(-5, 1)]}

@@ -21,7 +21,7 @@ COSTS = [1.0, 2.0, 4.0, np.inf]
 
 def make_regressor(sharing: str) -> kh.MTONMKLRegressor:
     """Return the convex formulation, whose only parameter beside the cost is beta."""
-    return kh.MTONMKLRegressor(formulation="corrected", sharing=sharing)
+    return kh.MTONMKLRegressor(kernels="paper", formulation="corrected", sharing=sharing)
 
 
 def models() -> dict[str, tuple[object, dict[str, list[float]]]]:

@@ -17,6 +17,11 @@ SAME_AS_REPEATED = {
     "check_sample_weight_equivalence_on_sparse_data": CLOSE_NOT_EQUAL,
 }
 
+OTHER_FOLDS = (
+    "Probabilities are calibrated by folds, into which a sample that is repeated is dealt twice, "
+    "and one of weight two only once. scikit-learn's SVC(probability=True) does not pass either."
+)
+CALIBRATED = kh.MTONMKLClassifier(probability=True)
 DEFAULTS = [kh.MTONMKLClassifier(), kh.MTONMKLRegressor()]
 PRINTED = {"formulation": "printed", "eta": 16.0, "beta": 1.0}
 OTHERS = [
@@ -29,6 +34,8 @@ OTHERS = [
 
 def expected_failures(estimator):
     """Return the checks that fail at a loose gap, with the reason."""
+    if getattr(estimator, "probability", False):
+        return dict.fromkeys(SAME_AS_REPEATED, OTHER_FOLDS)
     return SAME_AS_REPEATED if estimator.tol == 1e-3 else {}
 
 
@@ -40,7 +47,7 @@ def test_the_defaults_fail_no_check_but_for_their_gap(estimator, name):
     getattr(estimator_checks, name)(type(estimator).__name__, tight)
 
 
-@parametrize_with_checks([*DEFAULTS, *OTHERS], expected_failed_checks=expected_failures)
+@parametrize_with_checks([*DEFAULTS, CALIBRATED, *OTHERS], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

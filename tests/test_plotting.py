@@ -1,11 +1,21 @@
 import builtins
+from itertools import pairwise
 
 import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 
-from kernelhood.plotting import plot_alignment, plot_weights
+import kernelhood as kh
+from kernelhood.plotting import (
+    plot_alignment,
+    plot_path,
+    plot_sharing,
+    plot_task_map,
+    plot_weights,
+)
+from kernelhood.plotting.style import COLOURS, name_ticks, nice_range, ordinal, short_names
 
 WEIGHTS = np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]])
 TASKS, KERNELS = ["a", ("b", 2), 3], ["linear", "unused", "gaussian(2)"]
@@ -57,3 +67,109 @@ def test_a_missing_matplotlib_is_explained(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install 'kernelhood\[plot\]'"):
         plot_weights(WEIGHTS, TASKS, KERNELS)
+
+
+def drawings(n_tasks, n_kernels):
+    """Return every picture of random weights, with names longer than any label may be."""
+    rng = np.random.default_rng(n_tasks)
+    tasks = [f"department number {k} of the northern region" for k in range(n_tasks)]
+    kernels = [f"gaussian({k})[{','.join(map(str, range(k % 20)))}]" for k in range(n_kernels)]
+    weights = rng.gamma(0.2, size=(n_tasks, n_kernels))
+    alike = np.full((n_tasks, n_tasks), 0.3) + 0.7 * np.eye(n_tasks)
+    return [
+        plot_weights(weights, tasks, kernels),
+        plot_sharing(weights[0], weights, tasks, kernels),
+        plot_alignment(1.0 - 0.02 * rng.random((n_tasks, n_tasks)), tasks),
+        plot_task_map(alike, tasks),
+        plot_path(rng.random(n_tasks), weights, kernels),
+    ]
+
+
+def overlaps(texts):
+    """Return the pairs of neighbouring labels that touch."""
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    return [(a, b) for a, b in pairwise(boxes) if a.overlaps(b)]
+
+
+@pytest.mark.parametrize(("n_tasks", "n_kernels"), [(5, 10), (60, 80)])
+def test_labels_do_not_touch(n_tasks, n_kernels):
+    for ax in drawings(n_tasks, n_kernels):
+        ax.figure.draw_without_rendering()
+        assert overlaps(ax.get_xticklabels()) == []
+        assert overlaps(ax.get_yticklabels()) == []
+        for one in [ax, *ax.child_axes]:
+            legend = one.get_legend()
+            if legend is not None:
+                assert len(legend.get_texts()) <= len(COLOURS)
+                assert not legend.get_window_extent().overlaps(one.get_window_extent())
+        if n_tasks == 60 and not ax.get_xlabel().startswith("model"):
+            assert "of 60 is named" in ax.get_xlabel() + ax.get_ylabel()
+
+
+def test_small_kernels_are_counted_together():
+    weights = np.tile(np.arange(1.0, 13.0), (3, 1))
+    ax = plot_weights(weights, "abc", [f"k{number}" for number in range(12)])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["k5", "k6", "k7", "k8", "k9", "k10", "k11", "5 other kernels"]
+    ends = [bars[0].get_x() + bars[0].get_width() for bars in ax.containers]
+    assert ends[-1] == pytest.approx(1.0)
+
+
+def test_colours_span_the_values_and_cells_tell_them():
+    values = np.array([[1.0, 0.984], [0.991, 0.998]])
+    ax = plot_alignment(values, ["a", "b"])
+    assert ax.images[0].get_clim() == (0.984, 1.0)
+    assert [text.get_text() for text in ax.texts] == ["1.000", "0.984", "0.991", "0.998"]
+    crowded = plot_alignment(np.tile(values, (30, 30)), range(60))
+    assert not crowded.texts
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.0, 1.0], (0.0, 1.0)),
+        ([-0.31, 0.97], (-0.4, 1.0)),
+        ([3.0, 47.0], (0.0, 50.0)),
+        ([np.nan], (0.0, 1.0)),
+    ],
+)
+def test_limits_are_round(values, expected):
+    assert nice_range(np.array(values)) == expected
+
+
+def test_one_value_has_limits_too():
+    low, high = nice_range(np.ones((2, 2)))
+    assert low <= 1.0 <= high
+    assert low < high
+
+
+def test_names_that_would_look_alike_are_numbered():
+    long = "a name that is much longer than any label may be, in town "
+    found = short_names([long + "x" * 30, long + "y" + "x" * 30, "b"], 20)
+    assert len(set(found)) == 3
+    assert all(len(name) <= 20 for name in found)
+    assert found[2] == "b"
+
+
+def test_left_out_labels_are_counted(ax):
+    assert name_ticks(ax.yaxis, range(4), inches=3.0) == "task"
+    said = name_ticks(ax.yaxis, range(1000), inches=3.0, what="kernel")
+    assert said.startswith("kernel (every ")
+    assert said.endswith("th of 1000 is named)")
+    words = [ordinal(number) for number in (2, 3, 11, 21, 112)]
+    assert words == ["2nd", "3rd", "11th", "21st", "112th"]
+
+
+def test_a_model_draws_itself(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y, task = np.where(X[:, 0] > 0, 1, -1), np.repeat(["a", "b"], 20)
+    bank = kh.KernelBank([kh.Linear(), kh.Gaussian(1.0)])
+    model = kh.MTONMKLClassifier(kernels=bank).fit(X, y, task=task)
+    bars = model.plot_weights()
+    assert [text.get_text() for text in bars.get_yticklabels()] == ["a", "b"]
+    image = model.plot_alignment().images[0]
+    np.testing.assert_array_equal(image.get_array(), model.alignment())
+    bars.figure.savefig(tmp_path / "weights.pdf")
+    assert (tmp_path / "weights.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(NotFittedError):
+        kh.MTONMKLClassifier().plot_weights()

@@ -47,6 +47,7 @@ from kernelhood.model_selection import (
     TaskShuffleSplit,
     TaskStratifiedKFold,
     paper_grid,
+    task_scorer,
 )
 from kernelhood.persistence import load, save
 from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
@@ -98,4 +99,5 @@ __all__ = [
     "load",
     "paper_grid",
     "save",
+    "task_scorer",
 ]

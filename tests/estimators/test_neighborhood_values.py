@@ -304,7 +304,7 @@ def by_hand(settings, splits, **options):
     [
         ({"C": [0.5, 5.0], "eta": [0.01, 1.0, 100.0], "beta": [1.0, 1e3]}, 6),
         ({"C": [0.5, 5.0], "radius": [30.0, 300.0], "eta": [1.0, 2.0]}, 4),
-        ({"neighborhood": [kh.Gaussian(2.0), "laplacian"], "eta": [0.1, 10.0]}, 4),
+        ({"neighborhood": [kh.Gaussian(10.0), "laplacian"], "eta": [0.1, 10.0]}, 4),
         ({"neighborhood": [kh.Gaussian(2.0), None], "beta": [1e-3, 1.0]}, 3),
     ],
     ids=["eta", "radius", "neighborhoods", "with and without"],

@@ -9,6 +9,8 @@ from kernelhood.experiments import (
     plot_critical_difference,
     plot_figure_1,
     plot_learned_weights,
+    plot_scores,
+    plot_task_scores,
     published_results,
 )
 from kernelhood.experiments.figures import _cliques, _worst_gap
@@ -99,3 +101,45 @@ def test_pyplot_is_not_needed(results):
     ax = plot_convergence(pd.DataFrame(results), "tiny")
     assert isinstance(ax.figure, figure_module.Figure)
     assert ax.figure.canvas.manager is None
+
+
+def test_scores_show_every_method_the_best_on_top(results):
+    figure = plot_scores(results)
+    assert len(figure.axes) == 2
+    means = results[results["dataset"] == "tiny"].groupby("method")["score"].mean()
+    best = figure.axes[0].get_yticklabels()[0].get_text().lower().replace(" ", "-")
+    assert means[best] == means.max()
+
+
+def test_scores_far_off_are_written_at_the_edge():
+    rows = [("d", f"m{k}", score) for k, score in enumerate([0.98, 0.981, 0.979, 0.978, 0.1])]
+    frame = pd.DataFrame(rows, columns=["dataset", "method", "score"])
+    ax = plot_scores(frame).axes[0]
+    assert texts(ax) == ["◂ 0.1"]
+    assert ax.get_xlim()[0] > 0.9
+
+
+def test_tasks_have_a_row_each_with_a_dot_for_every_method(results):
+    ax = plot_task_scores(results, "tiny").axes[0]
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == list(json.loads(results["task_scores"].iloc[0]))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "MT-ONMKL",
+        "MT-ONMKL corrected",
+        "MT-ONMKL printed",
+    ]
+    assert len(ax.containers) == 3
+
+
+def test_a_single_kernel_is_a_narrow_column_and_legends_stand_outside(results):
+    other = results.copy()
+    weights = json.dumps({"tasks": ["a", "b"], "kernels": ["gaussian"], "values": [[1.0], [1.0]]})
+    other.loc[other["method"] == "mt-onmkl", "weights"] = weights
+    figure = plot_learned_weights(other, "tiny")
+    figure.draw_without_rendering()
+    one, usual = [ax for ax in figure.axes if ax.images][:2]
+    assert one.get_xlabel() == "the only kernel"
+    assert one.get_window_extent().width < 0.3 * usual.get_window_extent().width
+    ax = plot_convergence(results, "tiny")
+    ax.figure.draw_without_rendering()
+    assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())

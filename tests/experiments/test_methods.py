@@ -66,7 +66,8 @@ def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_t
     assert [points["formulation"] for points in together] == [["corrected"], ["normalized"]]
     assert all(points["sharing"] == ["functions"] for points in together)
     default = make_estimator("mt-onmkl", "regression")
-    assert alone.pop("sharing") == [default.sharing] == ["weights"]
+    assert alone.pop("sharing") == ["weights"]
+    assert not default._couples(default.get_params())
     assert alone.pop("formulation") == [default.formulation]
     assert alone == make_grid("mt-onmkl", grid)
 

@@ -84,6 +84,19 @@ def test_each_task_is_scored_on_its_own_rows():
     assert found == {"b": 1.0}
 
 
+def test_log_loss_looks_at_the_true_class_of_each_task():
+    class Telling:
+        tasks_, classes_ = ["a", "b"], [np.array(["p", "q"]), np.array(["q", "r", "s"])]
+
+        def predict_proba(self, X, *, task):
+            return X
+
+    X = np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.125, 0.375, 0.5], [1.0, 0.0, 0.0]])
+    y, task = np.array(["p", "p", "s", "q"]), np.array(["a", "a", "b", "b"])
+    found = task_scores(METRICS["log_loss"], Telling(), X, y, task)
+    assert found == pytest.approx({"a": 1.5 * np.log(2.0), "b": 0.5 * np.log(2.0)})
+
+
 def test_errors_are_those_of_their_definitions():
     y, guess = np.array([0.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])
     assert METRICS["mse"].score(y, guess) == pytest.approx(2 / 3)
@@ -106,10 +119,11 @@ def test_one_metric_for_each_kind():
 
 
 @pytest.mark.parametrize(
-    ("metric", "score"), [("mse", 0.3), ("nmse", 0.3), ("auc", 0.7), ("pinball", 0.3)]
+    ("metric", "score"),
+    [("mse", 0.3), ("nmse", 0.3), ("auc", 0.7), ("pinball", 0.3), ("log_loss", 0.3)],
 )
 def test_scores_come_back_in_the_unit_of_the_metric(metric, score):
-    given = {"mse": -0.3, "nmse": 0.7, "auc": 0.7, "pinball": -0.6}[metric]
+    given = {"mse": -0.3, "nmse": 0.7, "auc": 0.7, "pinball": -0.6, "log_loss": -0.3}[metric]
     assert METRICS[metric].from_scorer(given) == pytest.approx(score)
 
 

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from kernelhood.experiments import published_results, write_report
+from kernelhood.experiments import headline, published_results, write_report
 from kernelhood.experiments.report import as_text
 
 pytest.importorskip("matplotlib")
@@ -15,21 +15,29 @@ def test_every_file_is_there_and_named(written):
     assert sorted(files) == on_disk
     names = {path.relative_to(out).as_posix() for path in files}
     assert {"report.html", "results.csv", "table.md", "table.tex"} <= names
-    for kind in ("alignment", "weights", "convergence"):
+    for kind in ("task_scores", "alignment", "weights", "convergence"):
         for data in ("tiny", "curves"):
             assert {f"figures/{kind}_{data}.svg", f"figures/{kind}_{data}.png"} <= names
-    assert "figures/critical_difference.png" in names
-    assert len(names) == 4 + 2 * 7
+    assert {"figures/scores.svg", "figures/critical_difference.png"} <= names
+    assert len(names) == 4 + 2 * 10
 
 
 def test_the_page_fetches_nothing_and_tells_the_command(written):
     page = (written[0] / "report.html").read_text(encoding="utf-8")
     assert "kernelhood bench &lt;tiny&gt; --out report" in page
-    assert page.count('<img src="data:image/svg+xml;base64,') == 7
+    assert page.count('<img src="data:image/svg+xml;base64,') == 10
     sources = re.findall(r'(?:src|href)="(.{0,5})', page)
     assert set(sources) == {"data:"}
     assert 'name="viewport"' in page
     assert "Friedman" in page
+
+
+def test_the_page_opens_with_what_was_found_and_one_figure(results, written):
+    page = (written[0] / "report.html").read_text(encoding="utf-8")
+    start = page[page.index("</h1>") : page.index("<h2>")]
+    assert f'<p class="found">{headline(results)}</p>' in start.replace("&#x27;", "'")
+    assert re.findall(r'figure id="(\w+)"', start) == ["scores"]
+    assert page.index("To repeat it") > page.index("<h2>Figures</h2>")
 
 
 def test_the_same_results_give_the_same_bytes(results, tmp_path):

@@ -60,7 +60,7 @@ def test_every_figure_is_drawn(page):
         "return [...document.images].map(i => [i.complete, i.naturalWidth, i.clientWidth, i.alt])"
     )
     images = page.execute_script(script)
-    assert len(images) == 7
+    assert len(images) == 10
     for complete, natural, shown, caption in images:
         assert complete
         assert natural > 100
@@ -98,9 +98,42 @@ def test_a_click_sorts_the_table_and_another_turns_it_round(page):
     assert [head.get_attribute("aria-sort") for head in heads[:2]] == ["descending", None]
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_no_text_runs_out_of_the_page(page, width):
+def resize(page, width):
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+@pytest.mark.parametrize("width", [360, 390, 1280])
+def test_no_text_runs_out_of_the_page(page, width):
+    resize(page, width)
     sizes = page.execute_script("return [innerWidth, document.documentElement.scrollWidth]")
     assert sizes == [width, width]
+
+
+def test_a_phone_shows_every_cell_of_the_table_with_its_name(page):
+    resize(page, 390)
+    script = """
+      return [...document.querySelectorAll('tbody tr:first-child td')].map(cell => {
+        const box = cell.getBoundingClientRect();
+        return [getComputedStyle(cell, '::before').content, box.left, box.right];
+      })"""
+    cells = page.execute_script(script)
+    names = [name.strip('"') for name, _, _ in cells]
+    assert names == [
+        "none",
+        "Tiny accuracy %",
+        "Tiny, rank",
+        "Curves MSE",
+        "Curves, rank",
+        "average rank",
+    ]
+    assert all(left >= 0 and right <= 390 for _, left, right in cells)
+
+
+@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
+def test_the_page_follows_the_reader_into_the_dark(page, scheme, is_dark):
+    wish = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
+    script = "return getComputedStyle(document.body).%s.match(/\\d+/g).slice(0, 3).map(Number)"
+    back, ink = (sum(page.execute_script(script % name)) for name in ("backgroundColor", "color"))
+    assert (back < 200, ink > 500) == (is_dark, is_dark)

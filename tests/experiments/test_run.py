@@ -47,9 +47,9 @@ def test_a_failure_is_recorded_and_does_not_end_the_others(tiny, monkeypatch, tm
         raise ArithmeticError("went wrong")
 
     store = tmp_path / "runs.sqlite"
-    lonely = {"X": tiny.X[:4], "y": tiny.y[:4], "task": ["a", "a", "b", "b"]}
+    lonely = {"X": tiny.X[:10], "y": np.ones(10), "task": ["a", "b"] * 5}
     both = run({"lonely": lonely, "tiny": tiny}, "mt-onmkl", runs=1, store=store)
-    assert both["error"][0].startswith("ValueError: split 0 of cv has no")
+    assert both["error"][0].startswith("ValueError: y holds only one class")
     assert np.isnan(both["score"][0])
     assert both["score"][1] > 0.5
     monkeypatch.setattr("kernelhood.experiments.job.search", fail)
@@ -125,3 +125,19 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
 def test_a_store_without_rows_gives_an_empty_frame():
     with Store(None) as store:
         assert store.rows(plan({"tiny": make_tiny()})) == []
+
+
+def test_log_loss_asks_only_those_that_tell_probabilities(tiny, tmp_path):
+    store = tmp_path / "runs.sqlite"
+    some = {"methods": ["itl", "mt-onmkl"], "runs": 1, "store": store}
+    losses = run({"tiny": tiny}, metric="log_loss", **some)
+    assert losses["method"].tolist() == ["mt-onmkl"]
+    assert losses["error"].isna().all()
+    assert 0.0 < losses["score"].iloc[0] < np.log(2.0)
+    assert 0.0 < losses["validation_score"].iloc[0] < np.log(2.0)
+    # The same store holds accuracies beside them, as rows of their own.
+    others = run({"tiny": tiny}, **some)
+    assert set(others["metric"]) == {"accuracy"}
+    assert set(others["settings"]).isdisjoint(losses["settings"])
+    with pytest.raises(ValueError, match="metric='log_loss' needs probabilities, which itl do not"):
+        run({"tiny": tiny}, "itl", metric="log_loss")

@@ -11,11 +11,13 @@ from kernelhood.experiments import (
     critical_difference,
     findings,
     friedman,
+    headline,
     holm,
     holm_adjust,
     iman_davenport,
     published_results,
 )
+from kernelhood.experiments.findings import p_text
 
 
 def as_results(matrix, **more):
@@ -154,3 +156,23 @@ def test_findings_name_the_data_sets_left_out():
     results = published_results()
     results.loc[0, "score"] = np.nan
     assert findings(results)[-1] == "Left out, because a method has no score there: landmine."
+
+
+def test_a_small_p_value_is_a_bound():
+    assert [p_text(p) for p in (0.0004, 0.001, 0.0744)] == ["< 0.001", "= 0.001", "= 0.074"]
+    matrix = np.tile([0.9, 0.8, 0.7, 0.6], (30, 1))
+    first, second = findings(as_results(matrix))[:2]
+    assert first.count("p < 0.001") == 2
+    assert "< 0.0001" in second
+    assert "p = 0.000" not in first + second
+
+
+def test_the_headline_says_who_is_best_and_whether_the_test_supports_it(results):
+    matrix = np.tile([0.9, 0.8, 0.7, 0.6], (30, 1))
+    assert headline(as_results(matrix)).endswith("tells it from all others.")
+    few = headline(as_results(matrix[:2]))
+    assert few.endswith("tells it from no other method.")
+    some = headline(as_results(matrix[:5]))
+    assert "not from" in some
+    one = results[(results["dataset"] == "tiny") & (results["method"] == "mt-onmkl")]
+    assert headline(one).startswith("MT-ONMKL scores ")

@@ -2,7 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelhood.experiments import published_results, table, to_latex, to_markdown, to_text
+from kernelhood.experiments import (
+    average_ranks,
+    published_results,
+    table,
+    to_latex,
+    to_markdown,
+    to_text,
+)
 from kernelhood.experiments.table import grid_of_cells
 
 
@@ -86,3 +93,16 @@ def test_small_errors_show_what_makes_them_differ(scores):
     small = scores.assign(score=scores["score"] / 1000.0)
     text = to_text(small[small["dataset"] == "sarcos"])
     assert "0.0400 ± 0.0100" in text
+
+
+def test_scores_that_print_alike_share_their_rank():
+    results = pd.DataFrame(
+        {
+            "dataset": "d",
+            "method": ["a", "b", "c"],
+            "score": [0.98981, 0.98979, 0.9],
+            "metric": "accuracy",
+        }
+    )
+    assert table(results)["rank"].tolist() == [1.5, 1.5, 3.0]
+    assert average_ranks(results).tolist() == [1.5, 1.5, 3.0]

@@ -106,7 +106,8 @@ def test_named_points_are_parts_of_the_whole(offset, rows, columns, form, rng):
     weights, change = np.linspace(0.5, 1.5, len(bank)), np.linspace(-1.0, 2.0, len(rows))
     np.testing.assert_allclose(kernels.stack(rows, columns), part, rtol=1e-11)
     combined = np.tensordot(weights, part, axes=1)
-    np.testing.assert_allclose(kernels.combine(rows, columns, weights), combined, rtol=1e-11)
+    found = kernels.combinations(rows, columns, weights[None, :, None])[0]
+    np.testing.assert_allclose(found, combined, rtol=1e-11)
     products = kernels.products(rows, columns, change)
     np.testing.assert_allclose(products, change @ part, atol=1e-11)
 

@@ -26,6 +26,14 @@ def frobenius(seed=0, rank=4, sizes=1.0, n=N):
     return A @ A.T
 
 
+def ladder():
+    """Return the Frobenius products of Gaussians, each wider than the last."""
+    x = np.random.default_rng(8).normal(size=40)
+    D = np.subtract.outer(x, x) ** 2
+    Ks = [np.exp(-D / 4.0**k).ravel() for k in range(1, N + 1)]
+    return np.array(Ks) @ np.array(Ks).T
+
+
 def _with_zero(values, place=2):
     values = np.array(values, dtype=np.float64)
     for axis in range(values.ndim):
@@ -59,6 +67,9 @@ PENALTIES = {
     ),
     "a distance from what is out of reach": Distance(
         1.0, frobenius(2), *nearest_weights(frobenius(2), -np.ones(N))
+    ),
+    "a distance within a ladder": Distance(
+        0.01, ladder(), np.array([0.0, 0.0, 0.98, 0.0, 5e-13, 0.0]), np.zeros(N)
     ),
     "a budget": Simplex(np.ones(N), 1.0),
     "a budget of all sizes": Simplex(SIZES, 1e3),

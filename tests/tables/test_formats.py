@@ -47,7 +47,7 @@ class Endless(io.RawIOBase):
 @pytest.mark.parametrize("begin", [b"", b"a,b\n1,2\n3,"])
 def test_a_line_of_a_gigabyte_is_refused_after_a_few_megabytes(begin):
     source = Endless(begin)
-    with pytest.raises(ValueError, match="is longer than 4194304 bytes"):
+    with pytest.raises(ValueError, match=r"is longer than \d+ bytes"):
         list(delimited_blocks(io.BufferedReader(source), "stream"))
     # The parser may have read some blocks ahead.
     assert source.given < 2**29

@@ -76,7 +76,7 @@ class JointStep(BoundInspection, RelatedTasks):
 
         They are close to those of all samples, and cost less than one SVM with these.
         """
-        rough = clone(self).set_params(tol=max(self.tol, _ROUGH))
+        rough = clone(self).set_params(tol=max(self.tol, _ROUGH), **self._same_landmarks(joint))
         some = [one.thinned(joint.thinning) for one in problems]
         solved = rough._solve_tasks(rough._evaluate(joint.kernels.bank, some), some)
         assert solved[0].together is not None
@@ -93,6 +93,7 @@ class JointStep(BoundInspection, RelatedTasks):
         """Return every task's part with its neighborhood, and keep what the bound needs."""
         matrices, separate, _ = self._joined(joint)
         self._keep_relation(joint)
+        self._keep_expansion(joint, found)
         G, own = joint.task_grams, joint.task_traces
         if separate:
             # Each task's block is fitted by its own kernels, and what is between tasks by none.

@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
+from kernelhood.calibration.classifier import ProbabilisticClassifier
 from kernelhood.estimators._formulation_search import FormulationSearch
 from kernelhood.estimators.neighborhoods.step import GivenNeighborhoodStep
 from kernelhood.formulations import (
@@ -161,7 +162,9 @@ class _NeighborhoodStep(FormulationSearch):
 
 
 @documented
-class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier):
+class MTONMKLClassifier(
+    ProbabilisticClassifier, GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier
+):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
     A task may have more than two classes: then there is one SVM for each pair of them, and all
@@ -178,6 +181,9 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
     >>> model = MTONMKLClassifier(C=10.0).fit(X, y, task=task)
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
     (True, True)
+    >>> model = MTONMKLClassifier(C=10.0, probability=True).fit(X, y, task=task)
+    >>> model.predict_proba(X, task=task).shape
+    (80, 2)
     """
 
     _many_classes = True
@@ -197,12 +203,16 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
+        operator: str = "auto",
+        n_components: int = 200,
+        landmarks: Any = None,
         cache_size: float = 1000.0,
         storage: str = "float64",
         missing: str = "error",
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
+        probability: bool = False,
         task_column: int | str | None = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -217,12 +227,14 @@ class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClass
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.probability = probability
         self.eta, self.beta = eta, beta
         self.formulation = formulation
         self.neighborhood, self.radius = neighborhood, radius
         self.sharing, self.relation = sharing, relation
         self.specific_cost, self.intercept = specific_cost, intercept
         self.unseen_task, self.missing = unseen_task, missing
+        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
         self.cache_size, self.storage = cache_size, storage
 
 
@@ -274,6 +286,9 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "known",
+        operator: str = "auto",
+        n_components: int = 200,
+        landmarks: Any = None,
         cache_size: float = 1000.0,
         storage: str = "float64",
         missing: str = "error",
@@ -301,4 +316,5 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         self.sharing, self.relation = sharing, relation
         self.specific_cost, self.intercept = specific_cost, intercept
         self.unseen_task, self.missing = unseen_task, missing
+        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
         self.cache_size, self.storage = cache_size, storage

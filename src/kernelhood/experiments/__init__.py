@@ -12,15 +12,16 @@ from kernelhood.experiments.figures import (
     plot_figure_1,
     plot_learned_weights,
 )
+from kernelhood.experiments.findings import findings, headline
 from kernelhood.experiments.job import COLUMNS, COMPARED
 from kernelhood.experiments.methods import offered_methods
 from kernelhood.experiments.protocol import published_results, split_rows
 from kernelhood.experiments.report import write_report
 from kernelhood.experiments.run import read_results, run
+from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
 from kernelhood.experiments.statistics import (
     average_ranks,
     critical_difference,
-    findings,
     friedman,
     holm,
     holm_adjust,
@@ -38,6 +39,7 @@ __all__ = [
     "critical_difference",
     "findings",
     "friedman",
+    "headline",
     "holm",
     "holm_adjust",
     "iman_davenport",
@@ -46,6 +48,8 @@ __all__ = [
     "plot_critical_difference",
     "plot_figure_1",
     "plot_learned_weights",
+    "plot_scores",
+    "plot_task_scores",
     "published_results",
     "read_results",
     "run",

@@ -13,9 +13,27 @@ from kernelhood._typing import Array
 from kernelhood.experiments.methods import ALIGNED, label
 from kernelhood.experiments.statistics import average_ranks, critical_difference
 from kernelhood.experiments.table import score_blocks
+from kernelhood.plotting.bars import shares_of
+from kernelhood.plotting.style import (
+    COLOURS,
+    FAINT,
+    INK,
+    LIKENESS_MAP,
+    SHARES_MAP,
+    colour_bar,
+    draw_map,
+    legend_outside,
+    name_ticks,
+    new_axes,
+    new_figure,
+    nice_range,
+    plain,
+    width_of,
+)
 
-_COLOURS = ("#1b5e8c", "#c1272d", "#2e8b57", "#b8860b", "#6a4c93", "#444444", "#d2691e", "#008b8b")
 _STYLES = ("-", "--", ":")
+# Alignments that differ by less are told in words.
+_SAME = 5e-4
 
 
 def plot_critical_difference(
@@ -42,24 +60,24 @@ def plot_critical_difference(
     n_blocks = len(score_blocks(results, blocks).names)
     distance = critical_difference(len(means), n_blocks, alpha=alpha)
     k, half = len(means), (len(means) + 1) // 2
-    ax = _axes(ax, (6.4, 1.5 + 0.28 * half))
+    ax = new_axes(ax, (6.4, 1.5 + 0.28 * half))
     ax.set(xlim=(0.4, k + 0.6), ylim=(-0.5 * half - 1.2, 1.6))
     ax.axis("off")
-    ax.plot([1, k], [0, 0], color="black", lw=1.2)
+    ax.plot([1, k], [0, 0], color=INK, lw=1.2)
     for tick in range(1, k + 1):
-        ax.plot([tick, tick], [0, 0.12], color="black", lw=1)
+        ax.plot([tick, tick], [0, 0.12], color=INK, lw=1)
         ax.text(tick, 0.2, str(tick), ha="center", va="bottom", fontsize=9)
     for place, (method, mean) in enumerate(means.items()):
         left = place < half
         depth = -0.9 - 0.5 * (place if left else k - 1 - place)
         edge, gap = (0.95, -0.06) if left else (k + 0.05, 0.06)
-        ax.plot([mean, mean, edge], [0, depth, depth], color="#555555", lw=0.9)
+        ax.plot([mean, mean, edge], [0, depth, depth], color=FAINT, lw=0.9)
         text = f"{label(method)}  {mean:.2f}" if left else f"{mean:.2f}  {label(method)}"
         ax.text(edge + gap, depth, text, ha="right" if left else "left", va="center", fontsize=9)
     for level, (low, high) in enumerate(_cliques(np.asarray(means), distance)):
         height = -0.18 - 0.16 * level
-        ax.plot([low - 0.04, high + 0.04], [height, height], color="#c1272d", lw=3.2)
-    ax.plot([1, 1 + min(distance, k - 1)], [1.05, 1.05], color="#c1272d", lw=3.2)
+        ax.plot([low - 0.04, high + 0.04], [height, height], color=COLOURS[2], lw=3.2)
+    ax.plot([1, 1 + min(distance, k - 1)], [1.05, 1.05], color=COLOURS[2], lw=3.2)
     ax.text(1, 1.2, f"critical difference {distance:.2f}", va="bottom", fontsize=9)
     return ax
 
@@ -92,22 +110,25 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
     methods = [name for name in dict.fromkeys(rows["method"]) if name.startswith(ALIGNED)]
     if not methods:
         return None
-    means = {
-        name: np.mean(
-            [json.loads(text) for text in rows[rows["method"] == name]["alignment"]], axis=0
-        )
-        for name in methods
-    }
-    lowest = min(float(mean.min()) for mean in means.values())
-    low = min(np.floor(20.0 * lowest) / 20.0, 0.95)
-    figure, panels = _panels(len(methods), 3.1)
-    for ax, name in zip(panels, methods, strict=True):
-        image = ax.imshow(means[name], vmin=low, vmax=1.0, cmap="viridis")
+    first = next(iter(rows["weights"])) if "weights" in rows.columns else None
+    side = 2.6
+    found = [rows[rows["method"] == name]["alignment"] for name in methods]
+    means = [np.mean([json.loads(text) for text in texts], axis=0) for texts in found]
+    tasks = json.loads(first)["tasks"] if first else list(range(1, len(means[0]) + 1))
+    room = width_of(tasks, 14)
+    figure, panels = _panels(len(methods), (side + room + 0.9, side + room + 0.7))
+    for ax, name, mean in zip(panels, methods, means, strict=True):
+        limits = nice_range(mean)
+        image = draw_map(ax, mean, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
         ax.set_title(label(name), fontsize=10)
-        ax.set(xlabel="neighborhood of task", ylabel="kernel of task")
-        ax.set_xticks([0, len(means[name]) - 1], ["1", str(len(means[name]))])
-        ax.set_yticks([0, len(means[name]) - 1], ["1", str(len(means[name]))])
-    _colorbar(figure, image, panels, "alignment")
+        said = name_ticks(ax.xaxis, tasks, inches=side)
+        name_ticks(ax.yaxis, tasks, inches=side)
+        ax.set_xlabel(said.replace("task", "neighborhood of task", 1), fontsize=8)
+        ax.set_ylabel("kernel of task", fontsize=8)
+        colour_bar(ax, image, "alignment")
+        if np.ptp(mean) < _SAME:
+            look = {"ha": "center", "va": "center", "color": INK, "fontsize": 9}
+            ax.text(0.5, 0.5, f"{mean.mean():.3f} everywhere", transform=ax.transAxes, **look)
     return figure
 
 
@@ -133,31 +154,32 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
         name: [json.loads(text) for text in rows[rows["method"] == name]["weights"]]
         for name in methods
     }
-    n_tasks = max(len(ones[0]["tasks"]) for ones in found.values())
-    crowded = n_tasks > 12
-    figure, panels = _panels(len(methods), 1.2 + (0.11 if crowded else 0.16) * n_tasks)
+    tasks = found[methods[0]][0]["tasks"]
+    kernels = max((ones[0]["kernels"] for ones in found.values()), key=len)
+    inches = (2.6, float(np.clip(0.25 * len(tasks), 1.2, 7.0)))
+    size = (inches[0] + width_of(tasks) + 0.3, inches[1] + width_of(kernels) + 0.6)
+    figure, panels = _panels(len(methods), size)
     for ax, name in zip(panels, methods, strict=True):
-        first = found[name][0]
-        shares = np.mean([_shares(np.array(one["values"])) for one in found[name]], axis=0)
-        image = ax.imshow(shares, vmin=0.0, vmax=1.0, cmap="magma_r", aspect="auto")
+        image = _draw_weights(ax, found[name], inches)
         ax.set_title(label(name), fontsize=10)
-        ax.set_yticks(range(len(first["tasks"])), first["tasks"], fontsize=6 if crowded else 7)
-        ax.set_xticks([])
-    usual = found[methods[-1]][0]["kernels"]
-    for place, (ax, name) in enumerate(zip(panels, methods, strict=True)):
-        names = found[name][0]["kernels"]
-        if names != usual:
-            ax.set_xticks(range(len(names)), names, fontsize=7)
-        elif place >= len(methods) - 2:
-            ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-    _colorbar(figure, image, panels, "share of the weight")
+    bar = figure.colorbar(image, ax=panels, location="bottom", shrink=0.4, aspect=35)
+    bar.set_label("share of the weight", fontsize=9)
+    bar.outline.set_visible(False)
     return figure
 
 
-def _shares(weights: Array) -> Array:
-    totals = weights.sum(axis=1, keepdims=True)
-    shares: Array = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
-    return shares
+def _draw_weights(ax: Any, runs: list[dict[str, Any]], inches: tuple[float, float]) -> Any:
+    """Draw the mean shares of one method; a single kernel is a column as wide as any other."""
+    tasks, kernels = runs[0]["tasks"], runs[0]["kernels"]
+    shares = np.mean([shares_of(np.array(one["values"], dtype=float)) for one in runs], axis=0)
+    width = inches[0] if len(kernels) > 1 else 0.35
+    size = (width, inches[1])
+    image = draw_map(ax, shares, limits=(0.0, 1.0), colours=SHARES_MAP, inches=size)
+    name_ticks(ax.yaxis, tasks, inches=inches[1])
+    said = name_ticks(ax.xaxis, kernels, inches=width, what="kernel")
+    single = "the only kernel" if len(kernels) == 1 else ""
+    ax.set_xlabel(single if said == "kernel" else said, fontsize=8)
+    return image
 
 
 def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
@@ -182,10 +204,10 @@ def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
     rows = _of(results, dataset, "trace").drop_duplicates("method")
     if not len(rows):
         return None
-    ax = _axes(ax, (6.4, 3.8))
+    ax = new_axes(ax, (7.6, 3.8))
     for place, row in enumerate(rows.itertuples()):
         seconds, gaps = _worst_gap(json.loads(row.trace), float(row.fit_seconds))
-        style = {"color": _COLOURS[place % 8], "ls": _STYLES[place // 8 % 3]}
+        style = {"color": COLOURS[place % 8], "ls": _STYLES[place // 8 % 3]}
         ax.plot(
             seconds, np.maximum(gaps, 1e-9), marker=".", lw=1.4, label=label(row.method), **style
         )
@@ -195,8 +217,8 @@ def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
     ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
     ax.xaxis.set_minor_locator(ticker.NullLocator())
     ax.grid(alpha=0.25)
-    ax.legend(frameon=False, fontsize=8)
-    ax.spines[["top", "right"]].set_visible(False)
+    legend_outside(ax)
+    plain(ax)
     return ax
 
 
@@ -238,27 +260,12 @@ def _of(results: Any, dataset: str, column: str) -> Any:
     return results[(results["dataset"] == dataset) & results[column].notna()]
 
 
-def _panels(count: int, height: float) -> tuple[Any, list[Any]]:
-    """Return a figure and `count` axes, two beside each other."""
-    lines = (count + 1) // 2
-    figure = _figure((6.8 if count > 1 else 4.2, height * lines))
+def _panels(count: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
+    """Return a figure and `count` axes of a size in inches, at most two beside each other."""
     columns = min(count, 2)
+    lines = -(-count // columns)
+    figure = new_figure((columns * size[0], lines * size[1] + 0.5), "bench")
     axes = np.ravel(figure.subplots(lines, columns, squeeze=False)).tolist()
     for unused in axes[count:]:
         unused.remove()
     return figure, axes[:count]
-
-
-def _colorbar(figure: Any, image: Any, panels: list[Any], text: str) -> None:
-    bar = figure.colorbar(image, ax=panels, location="bottom", label=text, shrink=0.5, aspect=35)
-    bar.outline.set_visible(False)
-
-
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    return _figure(size).subplots() if ax is None else ax
-
-
-def _figure(size: tuple[float, float]) -> Any:
-    figure = import_extra("matplotlib.figure", "bench").Figure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.1)
-    return figure

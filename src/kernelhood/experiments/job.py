@@ -173,6 +173,8 @@ def _measure(job: Job) -> Row:
         seed=seed,
     )
     estimator = make_estimator(job.method, kind, samples.task_groups)
+    if metric.needs_probability:
+        estimator.set_params(probability=True)
     grid = make_grid(job.method, job.grid)
     best, validation_score = search(
         estimator, grid, (X, y, task), (split.train, split.validation), metric

@@ -18,6 +18,9 @@ GRIDS = ("quick", "paper", "wide")
 #: Methods that need groups of tasks.
 GROUPED = ("mt-onmkl-groups",)
 
+#: Methods that tell probabilities.
+PROBABILISTIC = "mt-onmkl"
+
 #: Methods with a neighborhood matrix, whose alignment the paper's Figure 1 shows.
 ALIGNED = ("rpkl", "onjkl", "kta", "mt-onmkl")
 

@@ -22,6 +22,7 @@ from sklearn.metrics import (
 
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Indices
+from kernelhood.experiments.true_classes import true_probabilities
 from kernelhood.formulations import FORMULATIONS
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -132,6 +133,8 @@ class Metric:
         Whether to show it in percent.
     needs_decision : bool
         Whether it judges decision values rather than predictions.
+    needs_probability : bool
+        Whether it judges the probabilities that were told for the true classes.
     """
 
     name: str
@@ -141,6 +144,7 @@ class Metric:
     score: Callable[[AnyArray, AnyArray], float]
     percent: bool = False
     needs_decision: bool = False
+    needs_probability: bool = False
 
     def from_scorer(self, value: float) -> float:
         """Return what scikit-learn's scorer gives as this score."""
@@ -156,11 +160,19 @@ def _normalised_error(y: AnyArray, predicted: AnyArray) -> float:
     return 1.0 - float(r2_score(y, predicted))
 
 
+def _log_loss(y: AnyArray, told: AnyArray) -> float:
+    """Return the mean of minus the logarithm of the true classes' probabilities."""
+    return -float(np.mean(np.log(np.maximum(told, np.finfo(np.float64).eps))))
+
+
 METRICS = {
     metric.name: metric
     for metric in (
         Metric("accuracy", CLASSIFICATION, True, "accuracy", accuracy_score, percent=True),
         Metric("auc", CLASSIFICATION, True, "roc_auc", roc_auc_score, True, True),
+        Metric(
+            "log_loss", CLASSIFICATION, False, "neg_log_loss", _log_loss, needs_probability=True
+        ),
         Metric("mse", REGRESSION, False, "neg_mean_squared_error", mean_squared_error),
         Metric("nmse", REGRESSION, False, "r2", _normalised_error),
         Metric("pinball", REGRESSION, False, "neg_mean_absolute_error", mean_pinball_loss),
@@ -214,8 +226,11 @@ def task_scores(
     X, y, task
         Rows of all tasks.
     """
-    output = model.decision_function if metric.needs_decision else model.predict
-    values = np.asarray(output(X, task=task))
+    if metric.needs_probability:
+        values = true_probabilities(model, X, y, task)
+    else:
+        output = model.decision_function if metric.needs_decision else model.predict
+        values = np.asarray(output(X, task=task))
     scores = {}
     for name in dict.fromkeys(task.tolist()):
         rows = task == name

@@ -19,62 +19,14 @@ from kernelhood.experiments.figures import (
     plot_figure_1,
     plot_learned_weights,
 )
-from kernelhood.experiments.statistics import choose_blocks, findings
+from kernelhood.experiments.findings import findings, headline
+from kernelhood.experiments.page import page
+from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
+from kernelhood.experiments.statistics import choose_blocks
 from kernelhood.experiments.store import write_file
 from kernelhood.experiments.table import grid_of_cells, notes, title, to_latex, to_markdown, to_text
 
 TITLE = "Learned kernels on many tasks: a comparison"
-
-STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 80rem; padding: 1rem; color: #1d2733; background: #fff;
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: .5rem 0; }
-h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; padding-bottom: .2rem;
-  border-bottom: 1px solid #d8dee6; }
-p, li, pre { overflow-wrap: anywhere; max-width: 50rem; }
-pre { background: #f3f5f8; padding: .7rem .9rem; border-radius: 6px; white-space: pre-wrap;
-  overflow-wrap: anywhere; font-size: .85rem; }
-.wide { overflow-x: auto; -webkit-overflow-scrolling: touch; }
-table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .45rem; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
-thead th { border-bottom: 2px solid #1b5e8c; vertical-align: bottom; padding: 0;
-  white-space: normal; }
-thead button { all: unset; cursor: pointer; padding: .35rem .45rem; font-weight: 600;
-  display: block; }
-thead button:focus-visible { outline: 2px solid #1b5e8c; }
-thead button::after { content: "\\2195"; color: #9aa7b5; padding-left: .3rem; }
-th[aria-sort=ascending] button::after { content: "\\2191"; color: #1b5e8c; }
-th[aria-sort=descending] button::after { content: "\\2193"; color: #1b5e8c; }
-tbody tr:nth-child(even) td { background: #f7f9fb; }
-td.best { font-weight: 700; color: #1b5e8c; }
-td.paper { color: #6b7786; }
-figure { margin: 1rem 0 1.6rem; }
-figure img { width: 100%; max-width: 46rem; height: auto; display: block; }
-figcaption { font-size: .88rem; color: #4b5866; margin-top: .3rem; max-width: 46rem; }
-"""
-
-SCRIPT = """
-document.querySelectorAll("table.sortable thead button").forEach(button => {
-  button.addEventListener("click", () => {
-    const head = button.closest("th"), table = head.closest("table");
-    const column = head.cellIndex, body = table.tBodies[0];
-    const up = head.getAttribute("aria-sort") !== "ascending";
-    table.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", up ? "ascending" : "descending");
-    const key = row => row.cells[column].dataset.value;
-    const order = (a, b) => {
-      const x = key(a), y = key(b);
-      if (x === "" || y === "") return (x === "") - (y === "");
-      const sign = up ? 1 : -1;
-      return sign * (isNaN(x) || isNaN(y) ? x.localeCompare(y) : x - y);
-    };
-    [...body.rows].sort(order).forEach(row => body.appendChild(row));
-  });
-});
-"""
 
 
 class _Drawn(NamedTuple):
@@ -118,7 +70,8 @@ def write_report(
             written.append(write_file(folder / "figures" / f"{drawn.name}.svg", svg))
             png = picture(drawn.figure, "png")
             written.append(write_file(folder / "figures" / f"{drawn.name}.png", png))
-    html = page(TITLE, [*_head(results, command), *_table(results), *_figures(images)])
+    body = [*_opening(results, images[:1]), *_table(results), *_figures(images[1:])]
+    html = page(TITLE, [*body, *_making(results, command)])
     return [write_file(folder / "report.html", html), *written]
 
 
@@ -135,35 +88,13 @@ def as_text(results: Any) -> str:
     return "\n".join([to_text(results), "", *findings(results), *notes(results)])
 
 
-def page(title: str, body: list[str]) -> str:
-    """Return a whole page that needs nothing but itself.
-
-    Parameters
-    ----------
-    title : str
-        Heading.
-    body : list of str
-        HTML below it.
-    """
-    # The browser itself is told to fetch nothing.
-    policy = (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    )
-    parts = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(title)}</h1>",
-        *body,
-        f"<script>{SCRIPT}</script></body></html>",
-    ]
-    return "\n".join(parts) + "\n"
-
-
 def _draw(results: Any) -> Iterator[_Drawn]:
-    """Yield all figures that the rows have something for."""
+    """Yield all figures that the rows have something for, the one to open with first."""
+    caption = (
+        "Mean score of each method over tasks and runs (large dots), with two standard errors over "
+        "runs to either side; a small dot is a task. What is far off is written at the edge."
+    )
+    yield _Drawn("scores", caption, plot_scores(results))
     blocks = choose_blocks(results)
     if blocks is not None:
         ranks = plot_critical_difference(results, blocks=blocks)
@@ -171,6 +102,12 @@ def _draw(results: Any) -> Iterator[_Drawn]:
         yield _Drawn("critical_difference", caption.replace("datasets", "data sets"), ranks.figure)
     for name in dict.fromkeys(results.loc[results["score"].notna(), "dataset"]):
         drawings = (
+            (
+                "task_scores",
+                plot_task_scores,
+                "scores task by task, with two standard errors over runs to either side; an "
+                "arrow at the edge stands for a score further out.",
+            ),
             (
                 "alignment",
                 plot_figure_1,
@@ -200,21 +137,29 @@ def _convergence(results: Any, dataset: str) -> Any:
     return None if ax is None else ax.figure
 
 
-def _head(results: Any, command: str | None) -> list[str]:
-    """Return what was done and how to do it again."""
+def _opening(results: Any, images: list[tuple[_Drawn, bytes]]) -> list[str]:
+    """Return what was found: a sentence and a figure."""
     runs = int(results.groupby(["dataset", "method"]).size().max()) if len(results) else 0
     lines = [
         f"<p>{_count(results['method'].nunique(), 'method')}, "
         f"{_count(results['dataset'].nunique(), 'data set')}, {_count(runs, 'run')} of each: mean "
         "over tasks and runs, and standard error over runs.</p>"
     ]
+    if results["score"].notna().any():
+        lines.insert(0, f'<p class="found">{escape(headline(results))}</p>')
+    return [*lines, *(_figure(drawn, svg, first=True) for drawn, svg in images)]
+
+
+def _making(results: Any, command: str | None) -> list[str]:
+    """Return how to do it again, and with what it was done."""
+    lines = []
     if command is not None:
         lines.append(f"<p>To repeat it:</p><pre><code>{escape(command)}</code></pre>")
     if "versions" in results.columns and len(results):
         versions = json.loads(results["versions"].iloc[0])
         text = ", ".join(f"{name} {number}" for name, number in versions.items())
         lines.append(f"<p>With {escape(text)}.</p>")
-    return lines
+    return ["<h2>How it was made</h2>", *lines] if lines else []
 
 
 def _count(number: int, thing: str) -> str:
@@ -234,7 +179,9 @@ def _table(results: Any) -> list[str]:
     lines = [f"<tr>{''.join(_cell(head, row, k) for k in range(len(row)))}</tr>" for row in body]
     sentences = [f"<p>{escape(line)}</p>" for line in findings(results)]
     return [
-        '<h2>Table</h2><div class="wide"><table class="sortable">',
+        "<h2>Table</h2>",
+        _labels(head),
+        '<div class="wide"><table class="sortable">',
         f"<thead><tr>{tops}</tr></thead><tbody>",
         *lines,
         "</tbody></table></div><h2>Statistics</h2>",
@@ -259,6 +206,24 @@ def _cell(head: list[str], row: list[str], place: int) -> str:
     return f'<td{kind} data-value="{escape(value)}">{escape(text)}</td>'
 
 
+def _labels(head: list[str]) -> str:
+    """Return the rule that names the cells where the head of the table is not shown."""
+    rules = "".join(
+        f"tbody td:nth-child({place + 1})::before {{ content: {json.dumps(text)}; }}"
+        for place, text in enumerate(_full_heading(head, place) for place in range(len(head)))
+        if place
+    )
+    return f"<style>@media (max-width: 40rem) {{ {rules} }}</style>"
+
+
+def _full_heading(head: list[str], place: int) -> str:
+    """Return what a cell is where the head of the table is not shown, as on a phone."""
+    of_data = place
+    while head[of_data] in ("rank", "paper"):
+        of_data -= 1
+    return head[place] if of_data == place else f"{head[of_data].split(' ')[0]}, {head[place]}"
+
+
 def _is_number(text: str) -> bool:
     try:
         return bool(np.isfinite(float(text)))
@@ -269,12 +234,15 @@ def _is_number(text: str) -> bool:
 def _figures(images: list[tuple[_Drawn, bytes]]) -> list[str]:
     if not images:
         return []
-    lines = ["<h2>Figures</h2>"]
-    for drawn, svg in images:
-        data = base64.b64encode(svg).decode("ascii")
-        caption = escape(drawn.caption)
-        lines.append(
-            f'<figure id="{escape(drawn.name)}"><img src="data:image/svg+xml;base64,{data}" '
-            f'alt="{caption}"><figcaption>{caption}</figcaption></figure>'
-        )
-    return lines
+    return ["<h2>Figures</h2>", *(_figure(drawn, svg) for drawn, svg in images)]
+
+
+def _figure(drawn: _Drawn, svg: bytes, *, first: bool = False) -> str:
+    """Return a figure with its picture inside; a wide one scrolls in its box."""
+    data = base64.b64encode(svg).decode("ascii")
+    caption, kind = escape(drawn.caption), ' class="first"' if first else ""
+    return (
+        f'<figure id="{escape(drawn.name)}"{kind}><div class="wide"><img '
+        f'src="data:image/svg+xml;base64,{data}" alt="{caption}"></div>'
+        f"<figcaption>{caption}</figcaption></figure>"
+    )

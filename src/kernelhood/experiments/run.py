@@ -12,8 +12,8 @@ from kernelhood._extras import import_extra
 from kernelhood.datasets._arguments import check_count, check_number
 from kernelhood.experiments.data import check_datasets, has_groups, kind_of
 from kernelhood.experiments.job import COLUMNS, Job, Row, do_job, empty_row
-from kernelhood.experiments.methods import GROUPED, check_methods, make_grid
-from kernelhood.experiments.protocol import choose_metrics
+from kernelhood.experiments.methods import GROUPED, PROBABILISTIC, check_methods, make_grid
+from kernelhood.experiments.protocol import METRICS, choose_metrics
 from kernelhood.experiments.store import Store
 from kernelhood.parallel import WorkerDied, run_as_completed
 
@@ -49,13 +49,29 @@ def plan(
             f"methods={', '.join(names)} needs groups of tasks, which {', '.join(chosen)} has not: "
             "give data sets with task_groups, such as landmine."
         )
-    return [
+    jobs = [
         Job(dataset, method, number, seed, metrics[kinds[dataset]], share, grid, home, samples)
         for dataset, samples in chosen.items()
         for number in range(runs)
         for method in names
         if not (method in GROUPED and dataset in ungrouped)
     ]
+    return _telling(jobs, names)
+
+
+def _telling(jobs: list[Job], names: Iterable[str]) -> list[Job]:
+    """Return the jobs without those whose metric asks for probabilities that a method has not."""
+    told = [
+        job
+        for job in jobs
+        if job.method.startswith(PROBABILISTIC) or not METRICS[job.metric].needs_probability
+    ]
+    if not told:
+        raise ValueError(
+            f"metric={jobs[0].metric!r} needs probabilities, which {', '.join(names)} do not tell: "
+            f"give methods such as {PROBABILISTIC}."
+        )
+    return told
 
 
 def run(
@@ -85,7 +101,8 @@ def run(
     runs : int
         Random splits of every data set.
     metric : str or iterable of str, optional
-        accuracy or auc for classification, mse or nmse for regression.
+        accuracy, auc or log_loss for classification, mse or nmse for regression. Only MT-ONMKL
+        tells the probabilities that log_loss needs.
     train_fraction : float
         Part that trains; the rest is halved to validate and to test.
     grid : {"quick", "paper", "wide"}

@@ -1,4 +1,4 @@
-"""Comparing many methods over many data sets (Demsar, JMLR 7, 2006), in numbers and in words.
+"""Comparing many methods over many data sets (Demsar, JMLR 7, 2006).
 
 Functions take a frame with the columns dataset, method and score, such as `run` returns; rows of
 the same data set and method are averaged first. A column metric says whether larger is better.
@@ -15,7 +15,6 @@ from scipy import stats
 
 from kernelhood._extras import import_extra
 from kernelhood._typing import Array
-from kernelhood.experiments.methods import label
 from kernelhood.experiments.table import Blocks, score_blocks
 
 
@@ -72,10 +71,11 @@ def average_ranks(results: Any, *, blocks: str = "datasets") -> Any:
 
 
 def friedman(results: Any, *, blocks: str = "datasets", correct_ties: bool = False) -> Test:
-    """Return Friedman's test of whether the methods differ at all.
+    r"""Return Friedman's test of whether the methods differ at all.
 
-    chi2 = 12 N / (k (k + 1)) [ sum_j R_j^2 - k (k + 1)^2 / 4 ] with k - 1 degrees of freedom, for
-    the average ranks R_j of k methods on N data sets.
+    .. math:: \chi^2 = \frac{12 N}{k (k + 1)} \Bigl[\sum_j R_j^2 - \frac{k (k + 1)^2}{4}\Bigr]
+
+    with k - 1 degrees of freedom, for the average ranks :math:`R_j` of k methods on N data sets.
 
     Parameters
     ----------
@@ -109,9 +109,11 @@ def _tied(table: Array) -> float:
 
 
 def iman_davenport(results: Any, *, blocks: str = "datasets") -> Test:
-    """Return Iman and Davenport's less conservative form of Friedman's test.
+    r"""Return Iman and Davenport's less conservative form of Friedman's test.
 
-    F = (N - 1) chi2 / (N (k - 1) - chi2) with (k - 1, (k - 1)(N - 1)) degrees of freedom.
+    .. math:: F = \frac{(N - 1) \chi^2}{N (k - 1) - \chi^2}
+
+    with k - 1 and (k - 1)(N - 1) degrees of freedom.
 
     Parameters
     ----------
@@ -132,9 +134,11 @@ def iman_davenport(results: Any, *, blocks: str = "datasets") -> Test:
 
 
 def holm(results: Any, *, control: str | None = None, blocks: str = "datasets") -> Any:
-    """Compare all methods with one of them, adjusted by Holm's step-down procedure.
+    r"""Compare all methods with one of them, adjusted by Holm's step-down procedure.
 
-    z_j = (R_j - R_0) / sqrt(k (k + 1) / (6 N)), two-sided.
+    .. math:: z_j = (R_j - R_0) \Big/ \sqrt{k (k + 1) / (6 N)}
+
+    two-sided, for average ranks R of k methods on N data sets.
 
     Parameters
     ----------
@@ -196,7 +200,9 @@ def holm_adjust(p_values: Sequence[float] | Array) -> Array:
 
 
 def critical_difference(n_methods: int, n_blocks: int, *, alpha: float = 0.05) -> float:
-    """Return Nemenyi's critical difference of average ranks, q_alpha sqrt(k (k + 1) / (6 N)).
+    r"""Return Nemenyi's critical difference of average ranks.
+
+    .. math:: q_\alpha \sqrt{k (k + 1) / (6 N)}
 
     Parameters
     ----------
@@ -230,39 +236,6 @@ def choose_blocks(results: Any) -> str | None:
     if "task_scores" in results.columns and len(score_blocks(results, "tasks").names) >= 2:
         return "tasks"
     return None
-
-
-def findings(results: Any) -> list[str]:
-    """Return sentences: Friedman, Iman and Davenport, and Holm's comparisons with the best.
-
-    Parameters
-    ----------
-    results : DataFrame
-        Rows with dataset, method and score.
-    """
-    blocks = choose_blocks(results)
-    if blocks is None:
-        return ["Statistics need two methods on two data sets, or on one with several tasks."]
-    found = score_blocks(results, blocks)
-    chi2, f = friedman(results, blocks=blocks), iman_davenport(results, blocks=blocks)
-    against = holm(results, blocks=blocks)
-    what = "data sets" if blocks == "datasets" else "tasks"
-    sentences = [
-        f"{len(found.methods)} methods on {len(found.names)} {what}: Friedman's chi2 = "
-        f"{chi2.statistic:.3f} (df {chi2.df[0]}, p = {chi2.p_value:.3f}), Iman and Davenport's "
-        f"F = {f.statistic:.3f} (df {f.df[0]} and {f.df[1]}, p = {f.p_value:.3f}).",
-        f"Best average rank: {label(against.attrs['control'])}. Holm's p of the others against "
-        "it: " + ", ".join(f"{label(name)} {p:.4f}" for name, p in against["holm"].items()) + ".",
-    ]
-    if blocks == "tasks":
-        sentences.append(
-            "Ranks here are over the tasks of one data set, which are not independent: take the "
-            "p-values as a description only."
-        )
-    left_out = sorted(set(results["dataset"]) - set(score_blocks(results).names))
-    if left_out:
-        sentences.append(f"Left out, because a method has no score there: {', '.join(left_out)}.")
-    return sentences
 
 
 def _comparable(results: Any, blocks: str) -> Blocks:

@@ -34,7 +34,8 @@ class Blocks:
     methods : tuple of str
         The methods, in the order in which they occur.
     scores : ndarray of shape (n_blocks, n_methods)
-        Means over runs; errors with the opposite sign.
+        Means over runs, errors with the opposite sign. Where the metric is known they are rounded
+        as in print, so that scores that look equal are.
     """
 
     names: tuple[str, ...]
@@ -88,8 +89,17 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
     means = means.reindex(columns=list(methods)).dropna()
     origin = dict(zip(rows["block"], rows["dataset"], strict=True))
     signs = np.array([-1.0 if is_error(found, origin[name]) else 1.0 for name in means.index])
-    scores = np.asarray(means, dtype=np.float64).reshape(len(means), len(methods))
-    return Blocks(tuple(means.index), methods, scores * signs[:, None])
+    scores = means.to_numpy(dtype=np.float64)
+    if "metric" in found.columns:
+        scales = [_scale_of(_metric_of(found, origin[name])) for name in means.index]
+        scores = np.array(
+            [
+                [_as_printed(one, scale) for one in line]
+                for line, scale in zip(scores, scales, strict=True)
+            ]
+        )
+    signed = signs[:, None] * scores.reshape(len(means), len(methods))
+    return Blocks(tuple(means.index), methods, signed)
 
 
 def _task_rows(found: Any) -> Any:
@@ -125,15 +135,17 @@ def table(results: Any) -> Any:
     groups = found.groupby(["dataset", "method"], sort=False)["score"]
     lines = groups.agg(runs="count", mean="mean", error="sem").reset_index()
     lines["metric"] = [_metric_of(found, name) for name in lines["dataset"]]
+    scales = np.array([_scale_of(name) for name in lines["metric"]])
     errors = np.array([is_error(found, name) for name in lines["dataset"]], dtype=bool)
-    signed = lines["mean"].where(errors, -lines["mean"])
+    shown = lines["mean"].where(errors, -lines["mean"])
+    signed = pd.Series(map(_as_printed, shown, scales), index=lines.index, dtype=float)
     lines["rank"] = signed.groupby(lines["dataset"]).rank()
     printed = [
         published_score(line.dataset, line.method, line.metric) for line in lines.itertuples()
     ]
     lines["published"] = pd.Series(printed, dtype=float, index=lines.index)
-    percent = [name in METRICS and METRICS[name].percent for name in lines["metric"]]
-    lines.loc[percent, ["mean", "error", "published"]] *= 100.0
+    for name in ("mean", "error", "published"):
+        lines[name] *= scales
     columns = ["dataset", "method", "metric", "runs", "mean", "error", "rank", "published"]
     return lines[columns]
 
@@ -144,12 +156,24 @@ def _metric_of(results: Any, dataset: str) -> str:
     return str(results.loc[results["dataset"] == dataset, "metric"].iloc[0])
 
 
-def cell(line: Any, *, plus_minus: str = "±") -> str:
-    """Return mean and standard error as text; a single run has no standard error.
+def _scale_of(metric: str) -> float:
+    """Return what scores are multiplied by in print: 100 for those in percent."""
+    return 100.0 if metric in METRICS and METRICS[metric].percent else 1.0
 
-    Errors below one have two more digits, or small ones would look alike.
-    """
-    digits = 4 if abs(line.mean) < 1.0 else 2
+
+def _decimals(value: float) -> int:
+    """Return how many decimals are printed; errors below one have more, or would look alike."""
+    return 4 if abs(value) < 1.0 else 2
+
+
+def _as_printed(value: float, scale: float) -> float:
+    """Return a score as it is printed, so that what looks equal is."""
+    return round(scale * value, _decimals(scale * value))
+
+
+def cell(line: Any, *, plus_minus: str = "±") -> str:
+    """Return mean and standard error as text; a single run has no standard error."""
+    digits = _decimals(line.mean)
     spread = "" if np.isnan(line.error) else f" {plus_minus} {line.error:.{digits}f}"
     return f"{line.mean:.{digits}f}{spread}"
 

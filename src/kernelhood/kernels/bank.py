@@ -200,7 +200,7 @@ class KernelBank(Sequence[Kernel]):
         scale = np.broadcast_to(weights[:, used], (len(weights), len(used), n))
         target = np.broadcast_to(np.arange(n), (len(used), n))
         plan = self._plan if len(used) == len(self) else plan_of(self.kernels[m] for m in used)
-        _sum(plan, X, Z, Sums(scale, target, found.reshape(-1, Z.shape[0])))
+        _sum(plan, X, Z, Sums(scale, target, found.reshape(len(weights) * n, Z.shape[0])))
         return found
 
     def products(self, X: Points, Z: Points, change: Array, groups: Indices | None = None) -> Array:

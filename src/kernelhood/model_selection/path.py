@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelhood._typing import Array
+from kernelhood.calibration.crossfit import Calibration, calibrated
 from kernelhood.model_selection.columns import hashable, varied
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.split_kernels import SplitKernels
 from kernelhood.model_selection.split_tasks import SplitTask
-from kernelhood.operators import one_task
 from kernelhood.parallel import few_blas_threads
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
@@ -168,6 +168,7 @@ class _Walk:
         self.problems: list[TaskProblem] = []
         self.solved: list[TaskSolution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
+        self.calibration: Calibration | None = None
 
     def solve(self, params: dict[str, Any], related: Solved | None) -> Solved:
         """Solve one model, from the one before it and the same one with another C."""
@@ -182,7 +183,7 @@ class _Walk:
             self.kernels = SplitKernels(model, self.tasks, self.problems)
         found = self._solve(self._warm(related))
         self.changed = any(map(_changed, self.solved, found))
-        self.solved = list(found)
+        self.solved, self.calibration = list(found), None
         return Solved(self.kernels, self.problems, found)
 
     def _solve(self, problems: list[TaskProblem]) -> list[TaskSolution]:
@@ -227,7 +228,7 @@ class _Walk:
         if len(new.pairs) > 1 or self.model._joins_samples(vars(self.model)):
             return None
         assert self.kernels is not None
-        operator = one_task(self.kernels.train[number].Ks)
+        operator = self.kernels.train[number].operator(new.pairs[0])
         return partial(carried_start, operator, new.loss, one.solution, old.loss)
 
     def starts(self) -> list[Array] | None:
@@ -250,11 +251,21 @@ class _Walk:
         task, problem = self.tasks[number], self.problems[number]
         if not task.tested:
             return np.nan
-        values = self.kernels.values(self.model, number, problem, found)
-        values = self.model._decided(values, number)
+        functions = self.kernels.values(self.model, number, problem, found)
+        values = self.model._decided(functions, number)
         if task.restore is not None:
             values = task.restore(values)
-        return self.scorer(self.model, number, values, task.X_test, task.y_test)
+        tells = getattr(self.model, "probability", False)
+        tell = partial(self._told, number, functions) if tells else None
+        return self.scorer(self.model, number, values, task.X_test, task.y_test, tell)
+
+    def _told(self, number: int, functions: Array) -> Array:
+        """Return the probabilities of a task's classes, the model calibrated where it is not."""
+        if self.calibration is None:
+            solved = [one for one in self.solved if one is not None]
+            assert self.kernels is not None
+            self.calibration = calibrated(self.model, self.kernels.bank, self.problems, solved)
+        return self.calibration.probabilities(functions, number)
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
         """Return how many of the next models of a run the present solution solves too."""

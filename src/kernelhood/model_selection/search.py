@@ -10,27 +10,28 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import Array
 from kernelhood.model_selection.averages import averaged, mean_of_known
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
-from kernelhood.model_selection.chosen import answer, best_point, first_of, kernel_names, said_once
+from kernelhood.model_selection.chosen import (
+    Answers,
+    best_point,
+    first_of,
+    kernel_names,
+    said_once,
+)
 from kernelhood.model_selection.grids import Models, distinct_models, named_by, without_prefix
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.split_tasks import SplitTasks, split_table
 from kernelhood.model_selection.walks import GridScores, Starts, grid_scores
 from kernelhood.pipeline.reading import as_target
-from kernelhood.plotting import plot_search_path
+from kernelhood.plotting import plot_path
 
 
-def _decides(search: KernelSearchCV) -> bool:
-    return hasattr(search.estimator, "decision_function")
-
-
-class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
+class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
     """Exhaustive search over the hyper-parameters of a kernelhood estimator.
 
     Works like scikit-learn's GridSearchCV, but evaluates the kernels once per split, solves models
@@ -50,6 +51,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     scoring : str or callable, optional
         A scikit-learn scorer, applied to each task; by default accuracy in classification, and
         in regression 1 - error / spread, with sums over all tasks as in the estimators' `score`.
+        Scores of probabilities, such as neg_log_loss, need an estimator with ``probability=True``
+        and calibrate every model on every split; all others look at the decision values alone.
     average : {"tasks", "samples"}
         Whether a split's score is the mean over tasks or over its test samples. Tasks matter
         equally by default, as in the paper; with tasks of very few test rows, "samples" is less a
@@ -138,6 +141,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         models = self._read_grid(chain)
         y = y if y is None else as_target(y)
         scorer = TaskScorer(self.scoring)
+        scorer.check(chain.model)
         names, parts = split_table(chain, self.cv, X, y, task, groups, sample_weight)
         walked = (chain.model, models.models, parts, scorer, len(names))
         found = grid_scores(*walked, self.n_jobs, self.verbose)
@@ -229,27 +233,6 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         self._chosen = {name: chain for name, (chain, _) in both.items()}
         self.best_estimator_ = {name: whole for name, (_, whole) in both.items()}
 
-    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
-        """Return the predictions of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `predict` takes them.
-        """
-        return np.asarray(self._ask("predict", X, task))
-
-    @available_if(_decides)
-    def decision_function(self, X: Any, *, task: Any = None) -> Array:
-        """Return the decision values of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `decision_function` takes them.
-        """
-        return np.asarray(self._ask("decision_function", X, task))
-
     def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
         """Return the best estimator's own score: mean accuracy, or the share of error explained.
 
@@ -262,12 +245,6 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         first = first_of(self._chosen)
         scored = (predicted, first.at(X), y, task, sample_weight, first.centres)
         return float(first.model._total_score(first.model._scored(*scored)))
-
-    @property
-    def classes_(self) -> Any:
-        """The classes of the best estimator."""
-        check_is_fitted(self, "best_estimator_")
-        return first_of(self.best_estimator_).classes_
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw score and kernel weights along the path, and mark the chosen model.
@@ -283,11 +260,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "cv_results_")
         names = kernel_names(getattr(self, "_chosen", None), self._path_weights)
-        return plot_search_path(self._path_scores, self._path_weights, names, ax=ax)
-
-    def _ask(self, method: str, X: Any, task: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return answer(self._chosen, method, X, task)
+        return plot_path(self._path_scores, self._path_weights, names, ax=ax)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -27,7 +27,8 @@ class SplitKernels:
         self, model: MultiTaskKernelModel, tasks: list[SplitTask], problems: list[TaskProblem]
     ) -> None:
         self.parts = model._kernel_parts(vars(model))
-        self.train = model._evaluate(model._fitted_bank(tasks[0].inputs), problems)
+        self.bank = model._fitted_bank(tasks[0].inputs)
+        self.train = model._evaluate(self.bank, problems)
         # Kernels want some point to be evaluated at, also where there is nothing to test.
         self.X_test = [task.X_test if task.tested else task.X_train[:1] for task in tasks]
         self.test = model._cross(self.train, self.X_test)

@@ -88,7 +88,7 @@ def grid_scores(
     verbose : int
         Show a progress bar.
     """
-    jobs = _jobs(estimator, models, parts)
+    jobs = _jobs(estimator, models, parts, scorer.needs_whole_splits(estimator))
     arguments = [(estimator, job.path, job.tasks, scorer) for job in jobs]
     found = map_in_processes(path_scores, arguments, n_jobs, verbose=verbose)
     scores = np.full((len(models), len(parts), n_tasks), np.nan)
@@ -124,9 +124,15 @@ def _mean_starts(
 
 
 def _jobs(
-    estimator: MultiTaskKernelModel, models: list[dict[str, Any]], parts: list[list[SplitTask]]
+    estimator: MultiTaskKernelModel,
+    models: list[dict[str, Any]],
+    parts: list[list[SplitTask]],
+    whole: bool,
 ) -> list[_Job]:
-    """Return the work in pieces; models that do not couple tasks stay independent of the rest."""
+    """Return the work in pieces; models that do not couple tasks stay independent of the rest.
+
+    Where whole splits are wanted, all their tasks are in one piece nevertheless.
+    """
     couples = np.array([bool(estimator._solves_together(params)) for params in models])
     jobs = []
     for coupled in (True, False):
@@ -135,7 +141,8 @@ def _jobs(
             continue
         path = Path.of(estimator, [models[number] for number in numbers])
         for split, tasks in enumerate(parts):
-            pieces = [tasks] if coupled else [[one] for one in tasks if one.tested]
+            as_one = coupled or whole
+            pieces = [tasks] if as_one else [[one] for one in tasks if one.tested]
             jobs += [_Job(numbers, split, piece, coupled, path) for piece in pieces]
     return jobs
 

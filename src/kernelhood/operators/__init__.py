@@ -1,14 +1,17 @@
-"""Operators: kernels on the samples of an SVM, held in memory or evaluated when needed."""
+"""Operators: kernels on the samples of an SVM, held, evaluated when needed or of low rank."""
 
 from kernelhood.operators.base import KernelOperator
 from kernelhood.operators.cells import Cells, cells_of, one_cell
 from kernelhood.operators.dense import DenseKernels, one_task
+from kernelhood.operators.low_rank import HeldFeatures, LowRankKernels
 from kernelhood.operators.on_demand import OnDemandKernels
 
 __all__ = [
     "Cells",
     "DenseKernels",
+    "HeldFeatures",
     "KernelOperator",
+    "LowRankKernels",
     "OnDemandKernels",
     "cells_of",
     "one_cell",

@@ -90,6 +90,25 @@ def joint_gram(
     -------
     ndarray of shape (n_weights, n_weights)
     """
+
+    def between(factors: list[Array]) -> list[Array]:
+        return _products_of_points(stack_of, G.shape[1], counts, factors)
+
+    return assembled_gram(between, G, matrices, separate)
+
+
+def assembled_gram(
+    between: Callable[[list[Array]], list[Array]], G: Array, matrices: Array, separate: bool
+) -> Array:
+    """Return A from what is within tasks, and from products under factors between tasks.
+
+    Parameters
+    ----------
+    between : callable
+        Returns ``sum_ij f[i, j] K^m_ij K^l_ij`` for each of some factors f between tasks.
+    G, matrices, separate
+        As `joint_gram` takes them.
+    """
     n_matrices, n_own, n_kernels = len(matrices), len(G) if separate else 0, G.shape[1]
     size = n_matrices + n_own
     A = np.zeros((size, n_kernels, size, n_kernels))
@@ -97,8 +116,7 @@ def joint_gram(
     found = [np.tensordot(np.diagonal(factor), G, axes=1) for factor in factors]
     apart = [k for k, factor in enumerate(factors) if not _is_diagonal(factor)]
     if apart:
-        totals = _products_of_points(stack_of, n_kernels, counts, [factors[k] for k in apart])
-        for k, total in zip(apart, totals, strict=True):
+        for k, total in zip(apart, between([factors[k] for k in apart]), strict=True):
             found[k] = total
     for (r, s), k in places.items():
         A[r, :, s] = found[k]

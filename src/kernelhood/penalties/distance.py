@@ -23,6 +23,10 @@ from kernelhood.penalties.quadratic import Quadratic
 
 _SMALLEST = 1e-300
 _RANK = 1e-12
+#: Weights of the centre that are this small beside the largest are no room to move in.
+_SMALL = 1e-9
+#: What a sum of products may lose of its largest term.
+_ROUNDING = 1e-14
 
 
 class Distance(Quadratic):
@@ -70,7 +74,9 @@ class Distance(Quadratic):
         Then u is free where the centre is positive and not negative elsewhere. The free part is
         eliminated; kernels that it spans add nothing to it.
         """
-        free, G = self.centre > 0.0, self.G
+        G = self.G
+        sizes = self.centre * np.sqrt(np.maximum(np.diagonal(G), 0.0))
+        free = sizes > _SMALL * sizes.max()
         unit = 1.0 / np.sqrt(np.maximum(np.diagonal(G)[free], _SMALLEST))
         A = G[free][:, free] * np.outer(unit, unit)
         rights = unit[:, None] * np.column_stack([wanted[free], G[free][:, ~free]])
@@ -86,13 +92,17 @@ class Distance(Quadratic):
         return move
 
     def _cost(self, move: Array, wanted: Array) -> float:
-        """Return ``centre'Gu + 1/2 u'Gu`` after u is lifted until ``Gu >= wanted``."""
-        size = np.diagonal(self.G)
+        """Return ``centre'Gu + 1/2 u'Gu`` after u is lifted until ``Gu >= wanted``.
+
+        What rounding may hide counts as cost: large moves that nearly cancel bound nothing.
+        """
+        size, wanted = np.diagonal(self.G), wanted + _ROUNDING * (self.G @ np.abs(move))
         low = (wanted > self.G @ move) & (size > 0.0)
         move = move.copy()
         move[low] += (wanted - self.G @ move)[low] / size[low]
-        Gu = self.G @ move
-        return float(self.centre @ Gu + 0.5 * (move @ Gu))
+        Gu, largest = self.G @ move, self.G @ np.abs(move)
+        digits_lost = _ROUNDING * ((self.centre + np.abs(move)) @ largest)
+        return float(self.centre @ Gu + 0.5 * (move @ Gu) + digits_lost)
 
     def start(self) -> Array:
         """Return the centre, or equal weights where it is 0."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kernelhood import estimators, kernels, relations
 from kernelhood.bounds import BoundTerms
+from kernelhood.calibration.crossfit import Calibration
+from kernelhood.calibration.sigmoid import Sigmoid
 from kernelhood.kernels import inputs
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.fitted.units import TargetUnits
@@ -22,6 +24,8 @@ _TABLES = (
 )
 _PARTS = (
     BoundTerms,
+    Calibration,
+    Sigmoid,
     Adapted,
     TargetUnits,
     kernels.KernelBank,

@@ -107,6 +107,24 @@ def stacked_classes(classes: list[AnyArray]) -> AnyArray:
     return np.stack([one[np.minimum(np.arange(width), len(one) - 1)] for one in classes])
 
 
+def told_classes(values: Array, which: AnyArray | None, classes: list[AnyArray]) -> AnyArray:
+    """Return the classes that decision values tell: by their sign, or the largest of several.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,) or (n_samples, n_tasks), or with an axis for the classes
+        As `decision_function` returns them.
+    which : ndarray of int, shape (n_samples,), or None
+        The task of each row; None where there is a column for each.
+    classes : list of ndarray
+        The classes of each task.
+    """
+    stacked = stacked_classes(classes)
+    code = (values > 0.0).astype(np.intp) if stacked.shape[1] <= 2 else values.argmax(axis=-1)
+    numbers = np.arange(len(stacked)) if which is None else which
+    return np.asarray(stacked[numbers, code])
+
+
 def check_class_weight(class_weight: Any, classes: list[AnyArray]) -> None:
     """Raise where weights are not positive or given to a label that no task has."""
     if not isinstance(class_weight, dict):

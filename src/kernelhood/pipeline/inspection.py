@@ -13,6 +13,7 @@ from kernelhood._typing import Array
 from kernelhood.alignment import span_alignment
 from kernelhood.bounds import BoundTerms, rademacher_bound
 from kernelhood.kernels import KernelBank
+from kernelhood.plotting import plot_alignment, plot_weights
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,21 @@ class KernelInspection:
         """
         check_is_fitted(self)
         return as_table(self.weights_, self.tasks_, self._kernel_names(), "task")
+
+    def plot_weights(self, *, ax: Any = None) -> Any:
+        """Draw each task's kernel weights as shares of a bar.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_weights(self.weights_, self.tasks_, self._kernel_names(), ax=ax)
 
     def task_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the task's learned kernel ``sum_m theta_t^m k_m`` at any points.
@@ -137,6 +153,20 @@ class NeighborhoodInspection(KernelInspection):
         for t, own in enumerate(self._own_alignments):
             cosines[t][t] = cosines[t][t] if own is None else own
         return np.array(cosines)
+
+    def plot_alignment(self, *, ax: Any = None) -> Any:
+        """Draw how the tasks' kernels align with the kernels that define neighborhoods.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return plot_alignment(self.alignment(), self.tasks_, ax=ax)
 
     def _cosine(self, t: int, s: int) -> float:
         """Return the alignment of task t with the neighborhood kernel of task s."""

@@ -40,10 +40,17 @@ class JointKernels:
         The largest stack of kernel matrices to hold, in megabytes.
     storage : str
         Type of the numbers that are kept.
+    held : bool, optional
+        Whether the matrices are held; by default where they fit.
     """
 
     def __init__(
-        self, bank: KernelBank, problems: Sequence[TaskProblem], cache_size: float, storage: str
+        self,
+        bank: KernelBank,
+        problems: Sequence[TaskProblem],
+        cache_size: float,
+        storage: str,
+        held: bool | None = None,
     ) -> None:
         self.samples, self.names = JointSamples.of(problems), [one.name for one in problems]
         self.cache_size = cache_size
@@ -51,7 +58,8 @@ class JointKernels:
         self.kernels = PointKernels(bank, self.samples.points)
         self._dtype = np.dtype(storage)
         n_points = self.kernels.n_points
-        held = self._size(n_points, n_points) <= cache_size
+        if held is None:
+            held = self._size(n_points, n_points) <= cache_size
         self.Ks = self._evaluated(n_points) if held else None
 
     def seen(self, relation: TaskRelation) -> TaskRelation:
@@ -131,7 +139,7 @@ class JointKernels:
         """Return the Frobenius products A of the kernels of all weights; they are kept."""
         key = matrices.tobytes(), separate
         if key not in self._grams:
-            counts = self.samples.counts
+            counts = self.samples.counts.toarray()
             A = joint_gram(self._stack, self.task_grams, counts, matrices, separate)
             self._grams[key] = A
         return self._grams[key]
@@ -143,7 +151,7 @@ class JointKernels:
     @cached_property
     def task_grams(self) -> Array:
         """The Frobenius products G_t on the samples of each task."""
-        return task_grams(self._stack, self.samples.counts)
+        return task_grams(self._stack, self.samples.counts.toarray())
 
     def rank_between(self, matrices: Array) -> int:
         """Return the dimension of what the relation's kernels span between different tasks.
@@ -151,7 +159,7 @@ class JointKernels:
         It is seen at a few hundred points as well as at all of them.
         """
         step = -(-self.kernels.n_points // _ENOUGH)
-        counts = self.samples.counts[:, ::step]
+        counts = self.samples.counts[:, ::step].toarray()
         some = np.arange(0, self.kernels.n_points, step)
 
         def stack_of(rows: Indices | slice, columns: Indices | slice) -> Array:

@@ -58,7 +58,7 @@ class JointSamples:
         Where the samples of every SVM stand.
     places : list of ndarray of int
         For every task where its samples, in the order of its own problem, are in the joint one.
-    counts : ndarray of shape (n_tasks, n_points)
+    counts : CSR matrix of shape (n_tasks, n_points)
         The weight of each task's samples at each point.
     sides : list of ndarray of int
         For every SVM and each of its cells the sign of all samples, 0 where both signs occur.
@@ -67,7 +67,7 @@ class JointSamples:
     points: Any
     cells: list[Cells]
     places: list[Indices]
-    counts: Array
+    counts: Any
     sides: list[Indices]
 
     @classmethod
@@ -93,9 +93,10 @@ class JointSamples:
             tasks = np.array([t for t, _ in members[number]])
             lengths = np.array([len(piece) for piece in pieces])
             cells.append(cells_of(np.concatenate(pieces), lengths, tasks))
-        counts = np.zeros((len(problems), points.shape[0]))
-        for t, problem in enumerate(problems):
-            np.add.at(counts[t], numbers[t], problem.sample_weight)
+        which = np.repeat(np.arange(len(problems)), [len(own) for own in numbers])
+        weights = np.concatenate([problem.sample_weight for problem in problems])
+        shape = len(problems), points.shape[0]
+        counts = sparse.csr_matrix((weights, (which, np.concatenate(numbers))), shape=shape)
         sides = [
             np.array([_side(problems[t].pairs[pair].loss) for t, pair in members[number]])
             for number in sorted(members)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ from kernelhood.tasks import (
     split_by_column,
     split_by_label,
 )
+
+#: Turns the functions of a task, whose number comes second, into what is told of its rows.
+Decide = Callable[[Array, int], Array]
 
 
 class TaskPredictor(TaskReader):
@@ -56,16 +59,19 @@ class TaskPredictor(TaskReader):
         """Return decision values of a task in the user's units."""
         return values
 
-    def _values(self, X: Any, task: Any) -> tuple[Array, AnyArray | None]:
-        """Return f(x) for every row, and the number of the row's task.
+    def _values(
+        self, X: Any, task: Any, decide: Decide | None = None
+    ) -> tuple[Array, AnyArray | None]:
+        """Return f(x), or what else `decide` makes of it, and the number of every row's task.
 
         With a 2-D y in fit and no task here, the values have one column per task and the second
         is None.
         """
         check_is_fitted(self)
+        decide = decide or self._decided
         points, labels = self._read_points(X, task, reset=False)
         if labels is None and (self._y_is_wide or len(self.tasks_) == 1):
-            columns = [self._task_values(points, number) for number in range(len(self.tasks_))]
+            columns = [decide(self._functions(points, t), t) for t in range(len(self.tasks_))]
             if self._y_is_wide:
                 return np.stack(columns, axis=1), None
             return columns[0], np.zeros(points.shape[0], dtype=np.intp)
@@ -75,12 +81,12 @@ class TaskPredictor(TaskReader):
                 f"{', '.join(map(repr, self.tasks_))}."
             )
         which = self._numbers(labels)
-        return self._by_task(points, labels, which), which
+        return self._by_task(points, labels, which, decide), which
 
-    def _by_task(self, points: Any, labels: AnyArray, which: Indices) -> Array:
-        """Return the decision values of rows of several tasks."""
+    def _by_task(self, points: Any, labels: AnyArray, which: Indices, decide: Decide) -> Array:
+        """Return what `decide` makes of rows of several tasks."""
         parts = {number: np.flatnonzero(which == number) for number in np.unique(which)}
-        found = [self._task_values(points[rows], number) for number, rows in parts.items()]
+        found = [decide(self._functions(points[rows], t), t) for t, rows in parts.items()]
         order = np.argsort(np.concatenate(list(parts.values())))
         return np.concatenate(found)[order]
 
@@ -89,10 +95,6 @@ class TaskPredictor(TaskReader):
         known_tasks(labels, self.tasks_)
         numbers = {name: number for number, name in enumerate(self.tasks_)}
         return np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
-
-    def _task_values(self, points: Any, number: int) -> Array:
-        """Return the decision values of a task at the points."""
-        return self._decided(self._functions(points, number), number)
 
     def _functions(self, points: Any, number: int) -> Array:
         """Return f_t at the points; one column, or one for each pair of the task's classes."""

@@ -36,6 +36,11 @@ class TaskReader(ABC):
     _y_is_wide: bool
     _categories: Categories
 
+    @property
+    def _takes_missing_targets(self) -> bool:
+        """Whether rows without a target are of use."""
+        return False
+
     @abstractmethod
     def _check_targets(self, y: Any) -> AnyArray:
         """Return y as an array of one or two dimensions, or raise."""
@@ -47,7 +52,7 @@ class TaskReader(ABC):
                 "learns from targets."
             )
         points, labels = self._read_points(X, task, reset=True)
-        y = self._check_targets(as_target(y))
+        y = self._check_targets(as_target(y, self._takes_missing_targets))
         check_consistent_length(points, y)
         self._y_is_wide = y.ndim == 2
         if y.ndim == 2:
@@ -112,18 +117,20 @@ class TaskReader(ABC):
         return kept
 
 
-def as_target(y: Any) -> Any:
+def as_target(y: Any, allow_none: bool = False) -> Any:
     """Return y with a single column as one dimension, as scikit-learn does, with its warning.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_tasks)
-        Targets. None among those of one dimension is refused: it is neither a class nor a number.
+        Targets.
+    allow_none : bool
+        Whether None may be among those of one dimension: it is neither a class nor a number.
     """
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         y = values = column_or_1d(values, warn=True)
-    if values.ndim == 1 and values.dtype == object:
+    if values.ndim == 1 and values.dtype == object and not allow_none:
         rows = [row for row, value in enumerate(values.tolist()) if value is None]
         if rows:
             name = getattr(y, "name", None)

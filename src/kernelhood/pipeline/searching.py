@@ -24,6 +24,7 @@ TECHNICAL = frozenset(
         "cache_size",
         "storage",
         "calibration",
+        "probability",
     }
 )
 

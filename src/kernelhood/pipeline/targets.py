@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.losses import EpsilonInsensitive, Loss
@@ -23,8 +23,8 @@ from kernelhood.pipeline.classes import (
     class_scores,
     completed_classes,
     one_against_one,
-    stacked_classes,
     task_classes,
+    told_classes,
 )
 from kernelhood.pipeline.fitted.units import StandardizedTargets
 from kernelhood.pipeline.problem import Pair, TaskProblem
@@ -103,11 +103,10 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     def _pairs_of(self, task: TaskRows, weight: Array, number: int) -> list[Pair]:
         """Return the SVMs of samples with the classes of one of the tasks."""
         classes = self._task_classes[number]
-        unknown = [label for label in dict.fromkeys(task.y.tolist()) if label not in classes]
+        known = classes.tolist()
+        unknown = [label for label in dict.fromkeys(task.y.tolist()) if label not in known]
         if unknown:
-            raise ValueError(
-                f"y holds {unknown} in task {task.name!r}, whose classes are {classes.tolist()}."
-            )
+            raise ValueError(f"y holds {unknown} in task {task.name!r}, whose classes are {known}.")
         code = class_codes(task.y, classes)
         prices = class_prices(self.class_weight, classes, code, weight)
         return one_against_one(code, self.C * weight * prices, len(classes))
@@ -181,12 +180,7 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
         """
-        check_is_fitted(self)
-        values, which = self._values(X, task)
-        classes = stacked_classes(self._task_classes)
-        code = (values > 0.0).astype(np.intp) if self._width <= 2 else values.argmax(axis=-1)
-        numbers = np.arange(len(classes)) if which is None else which
-        return np.asarray(classes[numbers, code])
+        return told_classes(*self._values(X, task), self._task_classes)
 
     score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.kernels import KernelBank
-from kernelhood.operators import cells_of, one_task
+from kernelhood.operators import KernelOperator, cells_of, one_task
 from kernelhood.operators.frobenius import frobenius_gram
 from kernelhood.penalties import Fixed
-from kernelhood.pipeline.problem import TaskProblem
+from kernelhood.pipeline.problem import Pair, TaskProblem
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.loop import solve
@@ -61,18 +61,16 @@ class TaskKernels:
         """The traces d of the kernels."""
         return self._gram_and_traces[1]
 
+    def operator(self, pair: Pair) -> KernelOperator:
+        """Return the kernels on the samples of one SVM."""
+        if len(pair.sample) == len(self.sample_weight):
+            return one_task(self.Ks)
+        size, only = np.array([len(pair.sample)]), np.zeros(1, dtype=np.intp)
+        return one_task(self.Ks, cells_of(pair.sample, size, only))
+
     def blocks(self, problem: TaskProblem) -> list[Block]:
         """Return the task's SVMs."""
-        if len(problem.pairs) == 1:
-            return [block_of(one_task(self.Ks), problem.loss)]
-        only = np.zeros(1, dtype=np.intp)
-        return [
-            block_of(
-                one_task(self.Ks, cells_of(pair.sample, np.array([len(pair.sample)]), only)),
-                pair.loss,
-            )
-            for pair in problem.pairs
-        ]
+        return [block_of(self.operator(pair), pair.loss) for pair in problem.pairs]
 
     def cross(self, X: Any) -> Array:
         """Return the kernels between other points and these."""

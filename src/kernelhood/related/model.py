@@ -164,6 +164,10 @@ class RelatedModel(MultiTaskKernelModel):
         relation, names = self._relation, [one.name for one in problems]
         if not relation.uses_inputs:
             relation.matrices(names)  # What it does not know is said before the work.
+        return self._join(bank, problems)
+
+    def _join(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> JointKernels:
+        """Return the kernels between the samples of all tasks."""
         return JointKernels(bank, problems, self.cache_size, self.storage)
 
     def _restarted(
@@ -291,7 +295,7 @@ def _is_constant(kernel: Any) -> bool:
 
 
 def stack_rows(parts: list[Any]) -> Any:
-    """Return the rows of several arrays or CSR matrices as one."""
+    """Return the rows of dense or of sparse matrices one below the other."""
     if sparse.issparse(parts[0]):
         return sparse.vstack(parts, format="csr")
     return np.vstack(parts)

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array, Indices
+from kernelhood.pipeline.prediction import Decide
 from kernelhood.related.unlabelled import UnlabelledRows
 from kernelhood.relations import Newcomer
 from kernelhood.tasks import known_tasks, rows_by_label
@@ -71,22 +72,22 @@ class RelatedPrediction(UnlabelledRows):
         with described(task_features):
             return super().decision_function(X, task=task)  # type: ignore[no-any-return]
 
-    def _by_task(self, points: Any, labels: AnyArray, which: Indices) -> Array:
+    def _by_task(self, points: Any, labels: AnyArray, which: Indices, decide: Decide) -> Array:
         new = which == UNSEEN
         changed = np.array([label in self._adapted for label in labels.tolist()]) | new
         if not changed.any():
-            return super()._by_task(points, labels, which)
+            return super()._by_task(points, labels, which, decide)
         parts, rows = [], []
         if not changed.all():
             old = np.flatnonzero(~changed)
             rows.append(old)
-            parts.append(super()._by_task(points[old], labels[old], which[old]))
+            parts.append(super()._by_task(points[old], labels[old], which[old], decide))
         late = np.flatnonzero(changed)
         for label, own in rows_by_label(labels[late]).items():
             rows.append(late[own])
             number = int(which[rows[-1][0]])
             values = self._changed_function(points[rows[-1]], label, number)
-            parts.append(self._decided(values, number))
+            parts.append(decide(values, number))
         return np.concatenate(parts)[np.argsort(np.concatenate(rows))]
 
     def _changed_function(self, points: Any, label: Hashable, number: int) -> Array:
@@ -116,7 +117,7 @@ class RelatedPrediction(UnlabelledRows):
         return [list(range(np.atleast_2d(one).shape[0])) for one in self.dual_coef_]
 
     def _functions(self, points: Any, number: int) -> Array:
-        if not self._couples(vars(self)):
+        if self._expansion is not None or not self._couples(vars(self)):
             return super()._functions(points, number)
         own = self._own_function(points, number, self._own_weights[number])
         related = self._related_function(points, self._matrices[:, number])
@@ -132,6 +133,9 @@ class RelatedPrediction(UnlabelledRows):
         rows : ndarray of shape (n_matrices, n_tasks)
             Entries of the relation's matrices between this task and the others.
         """
+        if self._expansion is not None:
+            functions = [self._expansion.related(rows, self._matrix_weights)]
+            return self._expansion.values(points, functions, np.array([points.shape[0]]))
         values = np.zeros((points.shape[0], len(self._all_coef)))
         for row, weights in zip(rows, self._matrix_weights, strict=True):
             joined = np.flatnonzero(row[self._support_task])

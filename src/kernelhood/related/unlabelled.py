@@ -12,11 +12,11 @@ from sklearn.base import _fit_context
 
 from kernelhood._typing import AnyArray
 from kernelhood.pipeline.problem import TaskProblem
-from kernelhood.related.model import RelatedModel
+from kernelhood.related.many_samples import ManySamples
 from kernelhood.tasks import TaskRows, missing, rows_by_label
 
 
-class UnlabelledRows(RelatedModel):
+class UnlabelledRows(ManySamples):
     """Relations that look at inputs see those of all rows, with and without targets."""
 
     _unlabelled: dict[Hashable, Any]
@@ -66,9 +66,14 @@ class UnlabelledRows(RelatedModel):
             if hasattr(self, "_unlabelled"):
                 del self._unlabelled
 
+    @property
+    def _takes_missing_targets(self) -> bool:
+        return self._relation.uses_inputs
+
     def _check_targets(self, y: Any) -> AnyArray:
         values = np.asarray(y, dtype=object)
-        if values.ndim != 1 or not self._relation.uses_inputs or not missing(values).any():
+        takes = self._takes_missing_targets
+        if values.ndim != 1 or not takes or not missing(values).any():
             return super()._check_targets(y)  # type: ignore[safe-super]
         unknown = missing(values)
         if unknown.all():
@@ -82,7 +87,7 @@ class UnlabelledRows(RelatedModel):
     def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
         points, tasks = super()._read_training_data(X, y, task)
         self._unlabelled = self._read_unlabelled(getattr(self, "_given", None))
-        if self._y_is_wide or not self._relation.uses_inputs:
+        if self._y_is_wide or not self._takes_missing_targets:
             return points, tasks
         kept = []
         for one in tasks:

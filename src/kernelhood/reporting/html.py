@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from kernelhood._typing import Array
-from kernelhood.experiments.report import page
+from kernelhood.experiments.page import page
 from kernelhood.reporting.cells import choice_lines, score_cells, share_cells
 from kernelhood.reporting.contents import Inspection
 from kernelhood.reporting.drawings import path_drawing, score_drawing, shade, task_map

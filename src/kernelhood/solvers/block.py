@@ -9,10 +9,11 @@ import numpy as np
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import BoxLoss, SampleLoss
 from kernelhood.losses.box import dual_gain, svm_values
-from kernelhood.operators import KernelOperator
+from kernelhood.operators import KernelOperator, LowRankKernels
 from kernelhood.operators.centring import centred
 from kernelhood.operators.combined import Combined
 from kernelhood.solvers.hessian import value_hessian
+from kernelhood.solvers.low_rank import low_rank_hessian, solve_low_rank_svm
 from kernelhood.solvers.svm import solve_svm
 
 
@@ -149,24 +150,39 @@ class Block:
             Whether to go for an interior point at once.
         """
         units, operator = self.units, self.operator
-        if self._rows is None:
-            self._rows = operator.row_buffer()
         theta = weights / units.weight
         v, products = start.v, start.products
         if shrink != 1.0:
             v, products = shrink * v, shrink * products
-        kernel = operator.combined(theta, ridge, self._rows)
         Kv = operator.apply(theta, products) + ridge * v
-        found, _ = solve_svm(kernel, self.loss, v, Kv, gap / units.value, operator.fill, exact)
+        if isinstance(operator, LowRankKernels):
+            gap = gap / units.value
+            found = solve_low_rank_svm(operator, theta, self.loss, v, Kv, ridge, gap)
+        else:
+            found = self._solve_held(theta, v, Kv, gap / units.value, ridge, exact)
         products = products.copy()
         operator.add_products(found - v, products)
-        self._last = found, kernel
         return self.point(weights, found, products, ridge)
+
+    def _solve_held(
+        self, theta: Array, v: Array, Kv: Array, gap: float, ridge: float, exact: bool
+    ) -> Array:
+        """Return the dual vector of kernels whose combination is kept row by row."""
+        operator = self.operator
+        if self._rows is None:
+            self._rows = operator.row_buffer()
+        kernel = operator.combined(theta, ridge, self._rows)
+        found, _ = solve_svm(kernel, self.loss, v, Kv, gap, operator.fill, exact)
+        self._last = found, kernel
+        return found
 
     def hessian(self, weights: Array, point: BlockPoint, kept: Flags | None) -> Array:
         """Return the Hessian of S for the kept weights."""
-        kernel = self._kernel_of(weights, point)
-        H = value_hessian(self.operator, kernel, point.v, point.products, self.loss, kept)
+        operator, at = self.operator, (point.v, point.products, self.loss, kept)
+        if isinstance(operator, LowRankKernels):
+            H = low_rank_hessian(operator, weights / self.units.weight, point.ridge, *at)
+        else:
+            H = value_hessian(operator, self._kernel_of(weights, point), *at)
         return H * (self.units.value / self.units.weight**2)
 
     def _kernel_of(self, weights: Array, point: BlockPoint) -> Combined:

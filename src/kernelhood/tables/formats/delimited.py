@@ -12,6 +12,7 @@ from kernelhood._extras import import_extra
 #: The longest line, in bytes. Longer ones are no table, and would fill the memory.
 LONGEST_LINE = 2**22
 
+_BLOCK, _LINES_OF_A_BLOCK = 2**20, 64
 _SEPARATORS = ",;\t"
 _SHOWN = 200
 
@@ -28,12 +29,14 @@ def delimited_blocks(file: BinaryIO, name: str) -> Iterator[Any]:
         What errors call the file.
     """
     header, separator = _read_header(file, name)
+    # The parser reads dozens of blocks ahead: small ones keep memory flat.
+    block = min(max(_BLOCK, _LINES_OF_A_BLOCK * len(separator.join(header))), LONGEST_LINE)
     arrow, arrow_csv = import_extra("pyarrow", "table"), import_extra("pyarrow.csv", "table")
     try:
         reader = arrow_csv.open_csv(
             arrow.PythonFile(file, mode="r"),
             read_options=arrow_csv.ReadOptions(
-                column_names=header, block_size=LONGEST_LINE, use_threads=False
+                column_names=header, block_size=block, use_threads=False
             ),
             parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
@@ -45,7 +48,7 @@ def delimited_blocks(file: BinaryIO, name: str) -> Iterator[Any]:
     except arrow.ArrowException as error:
         if "Empty CSV file" in str(error):
             return
-        raise ValueError(f"{name} cannot be read as CSV: {_explained(error)}") from error
+        raise ValueError(f"{name} cannot be read as CSV: {_explained(error, block)}") from error
 
 
 def _read_header(file: BinaryIO, name: str) -> tuple[list[str], str]:
@@ -87,11 +90,11 @@ def _fields(text: str, separator: str, name: str) -> list[str]:
     return [field.strip() for field in rows[0]]
 
 
-def _explained(error: BaseException) -> str:
+def _explained(error: BaseException, block: int) -> str:
     """Return the first line of an error of the parser, in words that help."""
     text = str(error).strip().splitlines()[0]
     if "straddling" in text:
-        return f"a line is longer than {LONGEST_LINE} bytes."
+        return f"a line is longer than {block} bytes."
     if "UTF8" in text:
         return "it is not text in UTF-8."
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,138 @@
+"""What a comparison found, in words: one sentence to open with, and the tests behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kernelhood.experiments.methods import label
+from kernelhood.experiments.statistics import choose_blocks, friedman, holm, iman_davenport
+from kernelhood.experiments.table import cell, score_blocks, table, title, unit
+
+_LEVEL = 0.05
+# Longer lists are counted.
+_LISTED = 4
+
+
+def p_text(p: float, digits: int = 3) -> str:
+    """Return a p-value for print.
+
+    Parameters
+    ----------
+    p : float
+        From 0 to 1.
+    digits : int
+        Decimals; what they do not show is given as a bound.
+
+    Examples
+    --------
+    >>> p_text(0.0741), p_text(1e-9)
+    ('= 0.074', '< 0.001')
+    """
+    least = 10.0**-digits
+    return f"= {p:.{digits}f}" if p >= least else f"< {least:.{digits}f}"
+
+
+def headline(results: Any) -> str:
+    """Return one sentence that says which method was best, and whether the tests support it.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method and score.
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import published_results
+    >>> print(headline(published_results()))
+    MT-ONMKL has the best average rank of 7 methods on 5 data sets (1.40); Holm's test at 0.05 ...
+    """
+    blocks = choose_blocks(results)
+    if blocks is None:
+        return _scores_only(results)
+    found = score_blocks(results, blocks)
+    against = holm(results, blocks=blocks)
+    best = against.attrs["control"]
+    n, k = found.scores.shape
+    what = (
+        "data sets"
+        if blocks == "datasets"
+        else f"tasks of {title(str(results['dataset'].iloc[0]))}"
+    )
+    rank = k * (k + 1) / 2.0 - float(against["average rank"].sum())
+    told = [label(name) for name in against.index[against["holm"] < _LEVEL]]
+    rest = [label(name) for name in against.index[against["holm"] >= _LEVEL]]
+    start = f"{label(best)} has the best average rank of {k} methods on {n} {what} ({rank:.2f})"
+    if not told:
+        return f"{start}, but Holm's test at {_LEVEL} tells it from no other method."
+    if not rest:
+        return f"{start}, and Holm's test at {_LEVEL} tells it from all others."
+    others = listed(rest) if len(rest) <= _LISTED else f"the {len(rest)} others"
+    some = listed(told) if len(told) <= _LISTED else f"{len(told)} of them"
+    return f"{start}; Holm's test at {_LEVEL} tells it from {some}, not from {others}."
+
+
+def _scores_only(results: Any) -> str:
+    """Return the best score of every data set."""
+    lines = table(results)
+    best = lines.loc[lines.groupby("dataset", sort=False)["rank"].idxmin()]
+    found = [
+        f"{label(line.method)} scores {cell(line)} ({unit(line.metric)}) on {title(line.dataset)}"
+        for line in best.itertuples()
+    ]
+    return "; ".join(found) + "."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as people write them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        At least one.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def findings(results: Any) -> list[str]:
+    """Return sentences: Friedman, Iman and Davenport, and Holm's comparisons with the best.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method and score.
+    """
+    blocks = choose_blocks(results)
+    if blocks is None:
+        return ["Statistics need two methods on two data sets, or on one with several tasks."]
+    found = score_blocks(results, blocks)
+    chi2, f = friedman(results, blocks=blocks), iman_davenport(results, blocks=blocks)
+    against = holm(results, blocks=blocks)
+    what = "data sets" if blocks == "datasets" else "tasks"
+    sentences = [
+        f"{len(found.methods)} methods on {len(found.names)} {what}: Friedman's chi2 = "
+        f"{chi2.statistic:.3f} (df {chi2.df[0]}, p {p_text(chi2.p_value)}), Iman and Davenport's "
+        f"F = {f.statistic:.3f} (df {f.df[0]} and {f.df[1]}, p {p_text(f.p_value)}).",
+        f"Best average rank: {label(against.attrs['control'])}. Holm's p of the others against "
+        "it: "
+        + ", ".join(
+            f"{label(name)} {p_text(p, 4).removeprefix('= ')}"
+            for name, p in against["holm"].items()
+        )
+        + ".",
+    ]
+    if blocks == "tasks":
+        sentences.append(
+            "Ranks here are over the tasks of one data set, which are not independent: take the "
+            "p-values as a description only."
+        )
+    left_out = sorted(set(results["dataset"]) - set(score_blocks(results).names))
+    if left_out:
+        sentences.append(f"Left out, because a method has no score there: {', '.join(left_out)}.")
+    return sentences

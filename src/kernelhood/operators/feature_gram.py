@@ -1,0 +1,103 @@
+"""Frobenius products of kernels of low rank, which follow from sums over samples.
+
+``<K^m, K^l>`` is the squared norm of ``Phi_m'Phi_l``. Under a factor F between tasks it is the sum
+over the eigenvectors u of F of the same with every sample counted by u at its task.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelhood._typing import Array
+from kernelhood.operators.frobenius import assembled_gram
+from kernelhood.operators.low_rank import LowRankKernels
+
+_NO_SIZE = 1e-12
+
+
+def feature_task_grams(operator: LowRankKernels, counts: Array) -> Array:
+    """Return the Frobenius products G_t on the samples of each task.
+
+    Parameters
+    ----------
+    operator : LowRankKernels
+        The kernels, with a cell for each task.
+    counts : ndarray of shape (n_samples,)
+        How often each sample counts.
+
+    Returns
+    -------
+    ndarray of shape (n_tasks, n_kernels, n_kernels)
+    """
+    starts, n_kernels = operator.cells.starts, operator.n_kernels
+    found = np.empty((len(starts) - 1, n_kernels, n_kernels))
+    for t in range(len(found)):
+        rows = slice(int(starts[t]), int(starts[t + 1]))
+        if rows.stop - rows.start > operator.n_features:
+            found[t] = _squared_norms(operator, _moments(operator, counts, rows))
+            continue
+        Phi = operator.features.rows(operator.cells.point[rows], slice(None))
+        Phi = Phi * np.sqrt(counts[rows])[:, None]
+        parts = np.split(Phi, operator.features.starts[1:-1], axis=1)
+        flat = np.array([(part @ part.T).ravel() for part in parts])
+        found[t] = flat @ flat.T
+    return found
+
+
+def feature_gram(
+    operator: LowRankKernels, counts: Array, G: Array, matrices: Array, separate: bool
+) -> Array:
+    """Return A, the Frobenius products of the kernels of all weights of a relation.
+
+    Parameters
+    ----------
+    operator : LowRankKernels
+        The kernels, with a cell for each task.
+    counts : ndarray of shape (n_samples,)
+        How often each sample counts.
+    G : ndarray of shape (n_tasks, n_kernels, n_kernels)
+        The Frobenius products on the samples of each task.
+    matrices : ndarray of shape (n_matrices, n_tasks, n_tasks)
+        The relation.
+    separate : bool
+        Whether every task has weights of its own.
+
+    Returns
+    -------
+    ndarray of shape (n_weights, n_weights)
+    """
+    task, whole = operator.cells.cell, slice(0, operator.n_samples)
+
+    def between(factor: Array) -> Array:
+        if np.all(factor == 1.0):
+            return _squared_norms(operator, _moments(operator, counts, whole))
+        values, vectors = np.linalg.eigh(factor)
+        total = np.zeros((operator.n_kernels, operator.n_kernels))
+        for value, u in zip(values, vectors.T, strict=True):
+            if abs(value) > _NO_SIZE * float(np.abs(values).max()):
+                moments = _moments(operator, counts * u[task], whole)
+                total += value * _squared_norms(operator, moments)
+        return total
+
+    return assembled_gram(lambda factors: list(map(between, factors)), G, matrices, separate)
+
+
+def _moments(operator: LowRankKernels, weights: Array, rows: slice) -> Array:
+    """Return ``sum_i weights_i phi_i phi_i'``, of shape (n_features, n_features)."""
+    total = np.zeros((operator.n_features, operator.n_features))
+    step = 4096
+    for begin in range(rows.start, rows.stop, step):
+        some = slice(begin, min(begin + step, rows.stop))
+        Phi = operator.features.rows(operator.cells.point[some], slice(None))
+        total += Phi.T @ (Phi * weights[some, None])
+    return total
+
+
+def _squared_norms(operator: LowRankKernels, moments: Array) -> Array:
+    """Return the squared norm of the block of each pair of kernels."""
+    starts = operator.features.starts
+    filled = np.flatnonzero(np.diff(starts))
+    found = np.zeros((operator.n_kernels, operator.n_kernels))
+    by_row = np.add.reduceat(moments**2, starts[filled], axis=0)
+    found[np.ix_(filled, filled)] = np.add.reduceat(by_row, starts[filled], axis=1)
+    return found

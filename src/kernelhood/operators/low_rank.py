@@ -1,0 +1,211 @@
+"""Base kernels of low rank: every kernel is ``Phi_m Phi_m'`` with few features for each point.
+
+Nothing of samples by samples is formed. With the features of a cell summed up under a vector v,
+``W_s = sum_i v_i phi(x_i)`` over the samples i of cell s, products with the kernels under every
+matrix of a relation follow from the sums alone: all samples have the sum of all W_s, a cell has its
+own, a matrix B between cells has ``sum_s B[c, s] W_s``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from kernelhood._typing import Array, Indices
+from kernelhood.operators.base import ALL, OWN, KernelOperator
+from kernelhood.operators.cells import cells_of
+from kernelhood.operators.combined import Combined
+
+_ROWS_AT_ONCE = 4096
+
+
+class Features(Protocol):
+    """The features of all kernels at points that are named by their numbers."""
+
+    @property
+    def starts(self) -> Indices:
+        """Where the features of each kernel start, and their number; shape (n_kernels + 1,)."""
+
+    def rows(self, points: Indices, columns: Indices | slice) -> Array:
+        """Return some features at some points, in double precision."""
+
+
+@dataclass(frozen=True)
+class HeldFeatures:
+    """Features that are in memory.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_points, n_features)
+        The features of all kernels side by side, of any precision.
+    starts : ndarray of int, shape (n_kernels + 1,)
+        Where those of each kernel start.
+    """
+
+    values: Any
+    starts: Indices
+
+    def rows(self, points: Indices, columns: Indices | slice) -> Array:
+        """Return some features at some points, in double precision."""
+        first, last = int(points[0]), int(points[-1]) + 1
+        if last - first == len(points) and np.all(np.diff(points) == 1):
+            return np.asarray(self.values[first:last][:, columns], dtype=np.float64)
+        return np.asarray(self.values[points][:, columns], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class LowRankKernels(KernelOperator):
+    """Base kernels that are inner products of features.
+
+    Attributes
+    ----------
+    features : Features
+        The features of all kernels.
+    megabytes : float
+        How much of them an SVM may keep in double precision.
+    """
+
+    features: Any = field(kw_only=True)
+    megabytes: float = field(kw_only=True, default=1000.0)
+
+    @property
+    def n_kernels(self) -> int:
+        """The number of base kernels."""
+        return len(self.features.starts) - 1
+
+    @cached_property
+    def n_features(self) -> int:
+        """The number of features of all kernels."""
+        return int(self.features.starts[-1])
+
+    @cached_property
+    def kernel_of(self) -> Indices:
+        """The kernel that each feature belongs to."""
+        return np.repeat(np.arange(self.n_kernels), np.diff(self.features.starts))
+
+    @cached_property
+    def runs(self) -> list[tuple[int, int]]:
+        """Cells one after the other, several small ones at a time: the first, and one past it."""
+        cuts, starts = [0], self.cells.starts
+        for c in range(1, len(starts) - 1):
+            if starts[c + 1] - starts[cuts[-1]] > _ROWS_AT_ONCE:
+                cuts.append(c)
+        return list(pairwise([*cuts, len(starts) - 1]))
+
+    def blocks(self, columns: Indices | slice = slice(None)) -> Iterator[tuple[slice, Array]]:
+        """Yield consecutive samples with their features, a few thousand at a time."""
+        n = self.n_samples
+        for begin in range(0, n, _ROWS_AT_ONCE):
+            rows = slice(begin, min(begin + _ROWS_AT_ONCE, n))
+            yield rows, self.features.rows(self.cells.point[rows], columns)
+
+    @cached_property
+    def diagonals(self) -> Array:
+        """The diagonal of every base kernel, of shape (n_kernels, n_samples)."""
+        found = np.zeros((self.n_kernels, self.n_samples))
+        marks = np.zeros((self.n_features, self.n_kernels))
+        marks[np.arange(self.n_features), self.kernel_of] = 1.0
+        for rows, Phi in self.blocks():
+            found[:, rows] = (Phi**2 @ marks).T
+        return found
+
+    def row_buffer(self) -> Array:
+        """Return no room: rows of a combination are never kept."""
+        return np.empty((0, self.n_samples))
+
+    def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
+        """Return the combination of the kernels, which is known by its weights."""
+        far, near, between = self.split(weights)
+        none = np.empty((0, 1, 1))
+        return Combined(
+            none,
+            far,
+            np.flatnonzero(far),
+            near,
+            between,
+            self.joins,
+            self.cells,
+            ridge,
+            rows,
+            np.full(self.n_samples, -1, dtype=np.intp),
+            self.diagonal(far, near, between, ridge),
+            none[:, 0],
+            np.zeros(1, dtype=np.intp),
+        )
+
+    def restricted(self, where: Indices) -> LowRankKernels:
+        """Return the kernels on some samples, in ascending order."""
+        cells = self.cells
+        number, sizes = np.unique(cells.cell[where], return_counts=True)
+        some = cells_of(cells.point[where], sizes, cells.task[number])
+        return replace(self, cells=some)
+
+    def block(self, kernel: Combined, where: Indices) -> Array:
+        """Return some rows of a combination and the same columns."""
+        used = self.used(kernel)
+        Phi = self.features.rows(self.cells.point[where], used)
+        of, cell = self.kernel_of[used], self.cells.cell[where]
+        K = (Phi * kernel.far[of]) @ Phi.T
+        for B, theta in zip(self.joins, kernel.between, strict=True):
+            if theta.any():
+                K += B[np.ix_(cell, cell)] * ((Phi * theta[of]) @ Phi.T)
+        if kernel.near.any():
+            cuts = np.flatnonzero(np.diff(cell, prepend=-1, append=-1))
+            for a, b in pairwise(cuts):
+                K[a:b, a:b] += (Phi[a:b] * kernel.near[cell[a]][of]) @ Phi[a:b].T
+        K.flat[:: len(where) + 1] += kernel.ridge
+        return K
+
+    def used(self, kernel: Combined) -> Indices:
+        """Return the features of kernels that a combination gives any weight."""
+        total = kernel.far + kernel.near.sum(axis=0) + kernel.between.sum(axis=0)
+        return np.flatnonzero(total[self.kernel_of] > 0.0)
+
+    def cell_sums(self, v: Array) -> Array:
+        """Return the sums of the features of every cell under v, of shape (n_cells, n_features)."""
+        total, starts = np.zeros((len(self.cells.task), self.n_features)), self.cells.starts
+        for first, last in self.runs:
+            begin, end = starts[first], starts[last]
+            if not v[begin:end].any():
+                continue
+            for cut in range(begin, end, _ROWS_AT_ONCE):
+                rows = slice(cut, min(cut + _ROWS_AT_ONCE, end))
+                Phi = self.features.rows(self.cells.point[rows], slice(None))
+                if last == first + 1:
+                    total[first] += v[rows] @ Phi
+                else:
+                    total[first:last] = np.add.reduceat(
+                        v[rows, None] * Phi, starts[first:last] - begin, axis=0
+                    )
+        return total
+
+    def add_products(self, change: Array, products: Array) -> None:
+        """Add the products of every kernel with `change`, for each source."""
+        if not change.any():
+            return
+        W = self.cell_sums(change)
+        sources = [(ALL, None)] * self._has_all + [(OWN, W)] * self._has_own
+        sources += [(r, np.tensordot(B, W, axes=1)) for r, B in enumerate(self.joins)]
+        for source, by_cell in sources:
+            sums = W.sum(axis=0, keepdims=True) if by_cell is None else by_cell
+            self._add_source(sums, products[self._rows_of(source)])
+
+    def _add_source(self, sums: Array, products: Array) -> None:
+        """Add the products with sums of features, one for all samples or one for each cell."""
+        starts, n_kernels = self.cells.starts, self.n_kernels
+        marks = np.zeros((self.n_features, n_kernels))
+        marks[np.arange(self.n_features), self.kernel_of] = 1.0
+        for rows, Phi in self.blocks():
+            if len(sums) == 1:
+                products[:, rows] += (Phi @ (marks * sums[0][:, None])).T
+                continue
+            cell = self.cells.cell[rows]
+            for c in range(cell[0], cell[-1] + 1):
+                a, b = max(starts[c], rows.start), min(starts[c + 1], rows.stop)
+                part = Phi[a - rows.start : b - rows.start]
+                products[:, a:b] += (part @ (marks * sums[c][:, None])).T

@@ -1,0 +1,159 @@
+"""Kernels of low rank between the samples of all tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernelhood._typing import Array, Flags
+from kernelhood.landmarks import (
+    LandmarkExpansion,
+    Landmarks,
+    PointFeatures,
+    kept_part,
+    type_that_fits,
+)
+from kernelhood.operators import Cells, KernelOperator, LowRankKernels, cells_of
+from kernelhood.operators.feature_gram import feature_gram, feature_task_grams
+from kernelhood.pipeline.joint import JointKernels
+from kernelhood.pipeline.problem import TaskProblem
+from kernelhood.solvers.neighborhood import span_rank
+from kernelhood.solvers.solution import Solution
+
+_MEGABYTE = 2**20
+_THINNED = 10
+
+
+class JointLowRank(JointKernels):
+    """The kernels between the samples of all tasks, seen through landmarks.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+        The landmarks of all kernels.
+    problems : sequence of TaskProblem
+        The tasks.
+    cache_size : float
+        The most that features may take, in megabytes. Those that do not fit in double precision
+        are held in single precision; where that does not fit either, they are evaluated again
+        whenever they are needed.
+    storage : str
+        Type of the features that are held, where they fit.
+    """
+
+    def __init__(
+        self,
+        landmarks: Landmarks,
+        problems: Sequence[TaskProblem],
+        cache_size: float,
+        storage: str,
+    ) -> None:
+        super().__init__(landmarks.bank, problems, cache_size, storage, held=False)
+        self.landmarks = landmarks
+        dtype = type_that_fits(landmarks, self.kernels.n_points, cache_size, storage)
+        self.features = PointFeatures(landmarks, self.samples.points, dtype)
+
+    @cached_property
+    def _samples_by_task(self) -> tuple[LowRankKernels, Array]:
+        """Every point of every task once, in the order of tasks, and how often it counts."""
+        counts = self.samples.counts
+        sizes = np.diff(counts.indptr)
+        cells = cells_of(counts.indices.astype(np.intp), sizes, np.arange(len(sizes)))
+        return LowRankKernels(cells, features=self.features), counts.data
+
+    @property
+    def thinning(self) -> int:
+        """Of how many samples one is looked at first; that part is thinned again."""
+        return min(_THINNED, super().thinning)
+
+    def operator(self, cells: Cells, matrices: Array, separate: bool) -> KernelOperator:
+        """Return the kernels on the samples of one SVM as the solvers take them."""
+        return LowRankKernels(
+            cells, matrices, separate, features=self.features, megabytes=self.cache_size
+        )
+
+    @cached_property
+    def approximation(self) -> Array:
+        """The part of the trace of every kernel that landmarks keep, of shape (n_kernels,)."""
+        points, counts = self._samples_by_task
+        return kept_part(points.diagonals @ counts, self.task_traces.sum(axis=0))
+
+    @cached_property
+    def task_grams(self) -> Array:
+        """The Frobenius products G_t on the samples of each task."""
+        return feature_task_grams(*self._samples_by_task)
+
+    def gram(self, matrices: Array, separate: bool) -> Array:
+        """Return the Frobenius products A of the kernels of all weights; they are kept."""
+        key = matrices.tobytes(), separate
+        if key not in self._grams:
+            known = *self._samples_by_task, self.task_grams
+            self._grams[key] = feature_gram(*known, matrices, separate)
+        return self._grams[key]
+
+    def rank_between(self, matrices: Array) -> int:
+        """Return the dimension of what the relation's kernels span between different tasks."""
+        apart = matrices * (1.0 - np.eye(matrices.shape[1]))
+        known = *self._samples_by_task, np.zeros_like(self.task_grams)
+        A = feature_gram(*known, apart, False)
+        return span_rank(A) if np.any(A) else 0
+
+    def cross(self, X: Any, n_sets: float) -> Array | None:
+        """Return the features of other points, where `n_sets` such fit."""
+        size = n_sets * X.shape[0] * float(self.landmarks.starts[-1]) * 8 / _MEGABYTE
+        return None if size > self.cache_size else np.asarray(self.landmarks.features(X))
+
+    def expansion(self, found: Solution) -> LandmarkExpansion:
+        """Return what is kept of a solution."""
+        n, n_tasks = len(self.kernels), len(self.names)
+        kernels = np.flatnonzero(found.weights.reshape(-1, n).any(axis=0))
+        some = self.landmarks.some(kernels) if len(kernels) else self.landmarks
+        kept = np.isin(self._kernel_of_feature, kernels)
+        sums = self._sums(found, kept, n_tasks)
+        return LandmarkExpansion(some, kernels, sums, sums.sum(axis=1), self.approximation)
+
+    @cached_property
+    def _kernel_of_feature(self) -> Array:
+        starts = self.landmarks.starts
+        return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+    def _sums(self, found: Solution, kept: Flags, n_tasks: int) -> Array:
+        """Return the sums of every task's features under each dual vector."""
+        sums, at = np.zeros((len(self.samples.cells), n_tasks, int(kept.sum()))), 0
+        for number, cells in enumerate(self.samples.cells):
+            v = found.v[at : at + len(cells.point)]
+            at += len(cells.point)
+            operator = LowRankKernels(cells, features=self.features)
+            sums[number, cells.task] = operator.cell_sums(v)[:, kept]
+        return sums
+
+    def values(
+        self, task: int, X: Any, cross: Array | None, found: Solution, matrices: Array
+    ) -> Array:
+        """Return the functions of a task's SVMs at some points, one in each column."""
+        n = len(self.kernels)
+        kept = self._expansion_of(found)
+        coefficients = kept.related(
+            matrices[:, task], found.weights[: n * len(matrices)].reshape(-1, n)
+        )
+        if len(found.weights) > n * len(matrices):
+            own = found.weights[n * len(matrices) :].reshape(-1, n)[task]
+            coefficients = coefficients + kept.own(task, own)
+        mine = [k for k, cells in enumerate(self.samples.cells) if task in cells.task]
+        if cross is None:
+            values = kept.values(X, [coefficients], np.array([X.shape[0]]))
+        else:
+            used = np.isin(self._kernel_of_feature, kept.kernels)
+            values = cross[:, used] @ coefficients.T
+        return values[:, mine] + self.samples.intercepts(found, task)
+
+    def _expansion_of(self, found: Solution) -> LandmarkExpansion:
+        """Return the expansion of the last solution that was asked for, once for all tasks."""
+        if self._last is None or self._last[0] is not found.v:
+            self._last = found.v, self.expansion(found)
+        return self._last[1]
+
+    _last: tuple[Array, LandmarkExpansion] | None = None

@@ -1,0 +1,93 @@
+"""The SVM dual with kernels of low rank, and the Hessian of its value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelhood._typing import Array, Flags
+from kernelhood.losses.box import BoxLoss, best_gap
+from kernelhood.operators.low_rank import LowRankKernels
+from kernelhood.solvers.low_rank.interior_point import solve_interior_point
+from kernelhood.solvers.low_rank.system import LowRankSystem
+
+_SINGULAR = 1e-10
+
+
+def solve_low_rank_svm(
+    operator: LowRankKernels,
+    weights: Array,
+    loss: BoxLoss,
+    v: Array,
+    Kv: Array,
+    ridge: float,
+    gap_tol: float,
+) -> Array:
+    """Maximise ``target'v - epsilon |v|_1 - 1/2 v'Kv`` over the box with ``1'v = 0`` per group.
+
+    Parameters
+    ----------
+    operator : LowRankKernels
+        The kernels.
+    weights : ndarray of shape (n_weights,)
+        Their weights.
+    loss : BoxLoss
+        Box and linear term, in units where both are of order one.
+    v, Kv : ndarray of shape (n_samples,)
+        A feasible start and its product with the kernel and the ridge.
+    ridge : float
+        Added to the diagonal of the kernel.
+    gap_tol : float
+        Absolute duality gap to reach.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    gap = best_gap(v, Kv, loss)
+    if gap <= gap_tol:
+        return v
+    system = LowRankSystem(operator, weights, loss.group_starts)
+    other, K_other = solve_interior_point(system, loss, ridge, gap_tol)
+    return other if best_gap(other, K_other, loss) < gap else v
+
+
+def low_rank_hessian(
+    operator: LowRankKernels,
+    weights: Array,
+    ridge: float,
+    v: Array,
+    products: Array,
+    loss: BoxLoss,
+    kept: Flags | None = None,
+) -> Array:
+    """Return the Hessian of the SVM's value; see `solvers.hessian.value_hessian`.
+
+    Parameters
+    ----------
+    operator, weights, ridge
+        The kernel.
+    v : ndarray of shape (n_samples,)
+        Solution of the SVM.
+    products : ndarray
+        The operator's products with v.
+    loss : BoxLoss
+        Box of the dual.
+    kept : ndarray of bool, shape (n_weights,), optional
+        The weights that are wanted; all by default.
+    """
+    free = np.flatnonzero((v > loss.lower) & (v < loss.upper) & (v != 0.0))
+    n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
+    if len(free) < 2:
+        return np.zeros((n_weights, n_weights))
+    some = operator.restricted(free)
+    starts = loss.group_starts if len(loss.group_starts) == 2 else some.cells.starts
+    system = LowRankSystem(some, weights, starts)
+    mean = system.trace() / len(free)
+    if mean == 0.0:
+        return np.zeros((n_weights, n_weights))
+    system.factorise(np.full(len(free), max(ridge, _SINGULAR * mean)))
+    U = operator.columns(products, free, kept)
+    n_groups = 1 if len(loss.group_starts) == 2 else len(starts) - 1
+    ZU, _ = system.solve_with_sums(U, np.zeros((n_groups, U.shape[1])))
+    H = U.T @ ZU
+    return np.asarray(0.5 * (H + H.T))
