@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,7 +50,8 @@ def compact(model: Any, *, neighborhoods: bool = True) -> Any:
         Whether to keep neighborhoods, and with them the kernels that only they use.
     """
     if isinstance(model, TableModel):
-        return _with(model, estimator=compact(model.estimator, neighborhoods=False))
+        small = compact(model.estimator, neighborhoods=False)
+        return _with(model, estimator=small, record=json.dumps(model.record))
     if isinstance(model, Pipeline):
         steps = [(name, compact(step)) for name, step in model.steps]
         return _with(model, steps=steps)
@@ -84,6 +86,8 @@ def restored(model: Any) -> Any:
     """
     if isinstance(model, TableModel):
         restored(model.estimator)
+        if isinstance(model.record, str):
+            model.record = json.loads(model.record)
     elif isinstance(model, Pipeline):
         for _, step in model.steps:
             restored(step)

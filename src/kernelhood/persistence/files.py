@@ -123,7 +123,7 @@ def load(path: str | PathLike[str]) -> Any:
                 f"{path} is refused: it holds {', '.join(foreign)}, which is neither kernelhood's "
                 "nor a known type of scikit-learn. Nothing in it was run."
             )
-        model = sio.loads(content, trusted=known)
+        model = restored(sio.loads(content, trusted=known))
     except ModelFileError:
         raise
     except Exception as error:  # a tampered file can fail anywhere in skops
@@ -131,7 +131,7 @@ def load(path: str | PathLike[str]) -> Any:
         raise ModelFileError(f"{path} is damaged: {reason}") from error
     if not isinstance(model, MultiTaskKernelModel | TableModel) and not hasattr(model, "steps"):
         raise ModelFileError(f"{path} holds no model: {type(model).__name__}.")
-    return restored(model)
+    return model
 
 
 def read_header(path: str | PathLike[str]) -> ModelHeader:

@@ -10,18 +10,10 @@ from kernelhood.kernels import inputs
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.fitted.units import TargetUnits
 from kernelhood.related.adapted import Adapted
-from kernelhood.tables import columns
 from kernelhood.tables.encoder import TableEncoder
 from kernelhood.tables.model import TableModel
 
-_TABLES = (
-    columns.NumberColumn,
-    columns.DateColumn,
-    columns.CategoryColumn,
-    columns.LeftOut,
-    TableEncoder,
-    TableModel,
-)
+_TABLES = (TableEncoder, TableModel)
 _PARTS = (
     BoundTerms,
     Calibration,

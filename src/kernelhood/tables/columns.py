@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -218,6 +218,25 @@ class LeftOut:
 
 
 Column = NumberColumn | DateColumn | CategoryColumn | LeftOut
+
+
+_COLUMNS: dict[str, type[Any]] = {
+    one.__name__: one for one in (NumberColumn, DateColumn, CategoryColumn, LeftOut)
+}
+
+
+def to_plain(columns: list[Column]) -> list[dict[str, Any]]:
+    """Return treatments of columns as numbers and text."""
+    return [{"kind": type(one).__name__, **asdict(one)} for one in columns]
+
+
+def from_plain(plain: list[dict[str, Any]]) -> list[Column]:
+    """Return the treatments that `to_plain` has written."""
+    found = []
+    for one in plain:
+        fields = {name: tuple(own) if isinstance(own, list) else own for name, own in one.items()}
+        found.append(_COLUMNS[str(fields.pop("kind"))](**fields))
+    return found
 
 
 def _scale(values: Array) -> tuple[float, float]:

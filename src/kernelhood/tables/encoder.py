@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.tables.columns import Column, LeftOut, NumberColumn
+from kernelhood.tables.columns import Column, LeftOut, NumberColumn, from_plain, to_plain
 from kernelhood.tables.kinds import learn_column
 from kernelhood.tables.values import table_numbers
 
@@ -78,19 +79,35 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unknown = [name for name in asked if name not in names]
         if unknown:
             raise ValueError(f"there is no column {unknown[0]!r}; there are {shown(names)}.")
-        self.columns_: list[Column] = [
-            learn_column(name, column, asked.get(name), read)
-            for name, (_, column), read in zip(names, X.items(), table_numbers(X), strict=True)
-        ]
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
-        self.sources_ = [one.name for one in self.columns_ for _ in one.features]
+        self._keep(
+            [
+                learn_column(name, column, asked.get(name), read)
+                for name, (_, column), read in zip(names, X.items(), table_numbers(X), strict=True)
+            ]
+        )
         if not self.sources_:
             reasons = [f"{one.name!r} is {one.describe()}" for one in self.columns_[:3]]
             raise ValueError(
                 f"there is no column to learn from{': ' if reasons else ''}{'; '.join(reasons)}."
             )
         return self
+
+    def _keep(self, columns: list[Column]) -> None:
+        self.columns_ = columns
+        self.feature_names_in_ = np.array([one.name for one in columns], dtype=object)
+        self.n_features_in_ = len(columns)
+        self.sources_ = [one.name for one in columns for _ in one.features]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # One text for all columns: there may be thousands, each of them no more than a few numbers.
+        columns = json.dumps(to_plain(self.columns_)) if hasattr(self, "columns_") else None
+        given = {"categories": list(self.categories), "dates": list(self.dates)}
+        return {**given, "columns": columns}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.categories, self.dates = tuple(state["categories"]), tuple(state["dates"])
+        if state["columns"] is not None:
+            self._keep(from_plain(json.loads(state["columns"])))
 
     def transform(self, X: Any) -> Array:
         """Return the features.
