@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood.automatic.kinds import PRICES, Kind, rewarded
+from kernelhood.automatic.kinds import DEFAULT, PRICES, Kind, rewarded
 from kernelhood.relations import TaskGroups, TaskRelation
 
 #: With more tasks, weights of every task and kernel are too many to be worth their time.
@@ -68,6 +68,16 @@ class Candidates:
         if "corrected" in self.formulations:
             return begin
         return [one for kind in begin for one in self.normalized(kind)]
+
+    def default(self) -> Kind | None:
+        """Return the kind of the estimators as they come, None where that may not be chosen."""
+        if "normalized" not in self.formulations:
+            return None
+        bank = list(self.banks)[-1]
+        relation = "mixed" if "mixed" in self.relations else next(iter(self.relations))
+        word, loss = next(iter(self.losses.items()))
+        settings = {**self.banks[bank], **self.relations[relation], **loss}
+        return Kind(bank, relation, word, settings, DEFAULT)
 
     def variants(self, leader: Kind) -> Iterator[Kind]:
         """Yield kinds that are close to the leader and best at about its strength."""

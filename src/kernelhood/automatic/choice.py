@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelhood.automatic.candidates import Candidates
-from kernelhood.automatic.kinds import Kind
 from kernelhood.automatic.ledger import Entry, Ledger
 from kernelhood.automatic.race import FINALISTS, Race
 
@@ -32,8 +31,11 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
         running = race.leading([*running, *more])
     ledger.begin("comparing")
     race.compare(running[:FINALISTS])
-    ledger.begin("varying")
     leader = race.start()
+    default = candidates.default()
+    if default is not None:
+        leader = race.hold(default, 0.0)
+    ledger.begin("varying")
     leader = race.vary(candidates.variants(leader.kind))
     leader = race.challenge(candidates.other_losses(leader.kind))
     if leader.kind.formulation == "corrected":

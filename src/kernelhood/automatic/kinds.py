@@ -51,6 +51,10 @@ class Ladder:
 PRICES = Ladder((0.5, 2.0), (-1.0, 6.5))
 
 
+#: Its level 0 is the predictor of C=1, eta=16 and beta=0.001, what the estimators have untuned.
+DEFAULT = Ladder((0.0, 1.0), (-2.5, 4.5), 5e-4)
+
+
 @dataclass(frozen=True, eq=False)
 class Kind:
     """A family of models that differ in how weakly they are regularised.

@@ -4,6 +4,7 @@
    onwards as long as that helps, on the first two splits; then the best two relations with the
    other banks, at their best strength.
 2. *Comparing.* The best two kinds on all splits, and the better of them half a step to both sides.
+   It leads if it is ahead of the untuned default by one standard error; otherwise the latter does.
 3. *Varying.* The leader with other losses, relations close to its own, and with `normalized`, first
    on two splits, and on all of them where that does no worse than the leader. To take the lead, a
    variant has to be ahead by one standard error: of many models that are equally good, one is
@@ -77,6 +78,15 @@ class Race:
     def start(self) -> Entry:
         """Let the best of the models that were evaluated on all splits lead."""
         self.leader = self._best([one for one in self.ledger.entries.values() if one.seen.all()])
+        return self.leader
+
+    def hold(self, kind: Kind, level: float) -> Entry:
+        """Let a model lead that is to be kept unless the leader is ahead of it."""
+        self.ledger.evaluate([(kind, level)], self.everywhere)
+        held = self.best_of(kind)
+        lead, error = self.ledger.lead(self.leader, held)
+        if lead <= AHEAD * error:
+            self.leader = held
         return self.leader
 
     def vary(self, kinds: Iterable[Kind]) -> Entry:
