@@ -13,7 +13,7 @@ from kernelhood.relations import TaskGroups, TaskRelation
 
 #: With more tasks, weights of every task and kernel are too many to be worth their time.
 _MANY_TASKS = {"small": 30}
-_MANY = 10
+_MANY = 5
 
 #: Weights of the concentration term of `normalized`, as a share of C / n_samples.
 REWARDS = {"fast": (0.5,), "full": (0.03, 0.5, 2.0)}
@@ -97,13 +97,22 @@ class Candidates:
         ]
 
     def normalized(self, leader: Kind) -> list[Kind]:
-        """Return the leader with the trace fixed and concentrated kernels rewarded."""
-        if "normalized" not in self.formulations:
+        """Return the leader with the trace fixed and concentrated kernels rewarded.
+
+        The default is such a model already, so that a leader with its kernels has won against it.
+        """
+        if "normalized" not in self.formulations or self._is_default(leader):
             return []
         rows = self.n_samples
         if leader.relation == "independent":
             rows = max(1, rows // self.n_tasks)
         return [rewarded(leader, share, rows) for share in self.rewards]
+
+    def _is_default(self, leader: Kind) -> bool:
+        default = self.default()
+        words = (leader.bank, leader.relation)
+        several = len(self.formulations) > 1 and len(self.rewards) == 1
+        return several and default is not None and words == (default.bank, default.relation)
 
 
 def candidates_of(asked: Any, n_tasks: int, n_samples: int) -> Candidates:

@@ -34,6 +34,11 @@ class Ladder:
         """The distance of the first levels."""
         return self.levels[1] - self.levels[0]
 
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """The parts of a step that a strength is refined by; models of `normalized` cost more."""
+        return (0.5, 0.25) if self.reward is None else (0.5,)
+
     def at(self, level: float) -> dict[str, Any]:
         """Return the parameters of a level."""
         if self.reward is None:

@@ -9,8 +9,9 @@
    on two splits, and on all of them where that does no worse than the leader. To take the lead, a
    variant has to be ahead by one standard error: of many models that are equally good, one is
    always ahead by chance.
-4. *Refining.* The leader half a step and a quarter of a step to both sides; then to stronger
-   regularisation as long as that is behind by less than half a standard error.
+4. *Refining.* The leader half a step to both sides, with `corrected` a quarter of a step, too; then
+   up to a step to stronger regularisation, as long as that is behind by less than half a standard
+   error.
 
 Standard errors are those of paired differences over splits and tasks. A kind is clearly behind
 where it is behind by more than two.
@@ -30,7 +31,7 @@ FINALISTS = 2
 BEHIND = 2.0
 AHEAD = 1.0
 HARDLY = 0.5
-_STEPS = 4
+_STEPS = 2
 
 
 class Race:
@@ -114,7 +115,7 @@ class Race:
 
     def refine(self) -> None:
         """Look for a better strength of the leader."""
-        for part in (0.5, 0.25):
+        for part in self.leader.kind.ladder.parts:
             self.ledger.evaluate(self._around(self.leader, part), self.everywhere)
             self._challenged([self.leader.kind], 0.0)
 
