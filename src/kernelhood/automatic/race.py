@@ -83,8 +83,11 @@ class Race:
 
     def hold(self, kind: Kind, level: float) -> Entry:
         """Let a model lead that is to be kept unless the leader is ahead of it."""
-        self.ledger.evaluate([(kind, level)], self.everywhere)
+        self.ledger.evaluate([(kind, level)], self.scouts)
         held = self.best_of(kind)
+        if self._is_behind(held, self.leader):
+            return self.leader
+        self.ledger.evaluate([(kind, level)], self.everywhere)
         lead, error = self.ledger.lead(self.leader, held)
         if lead <= AHEAD * error:
             self.leader = held
