@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood.automatic.kinds import PRICES, Kind, rewarded
+from kernelhood.automatic.kinds import DEFAULT, PRICES, Kind, rewarded
 from kernelhood.relations import TaskGroups, TaskRelation
 
 #: With more tasks, weights of every task and kernel are too many to be worth their time.
 _MANY_TASKS = {"small": 30}
-_MANY = 10
+_MANY = 5
 
 #: Weights of the concentration term of `normalized`, as a share of C / n_samples.
 REWARDS = {"fast": (0.5,), "full": (0.03, 0.5, 2.0)}
@@ -69,6 +69,16 @@ class Candidates:
             return begin
         return [one for kind in begin for one in self.normalized(kind)]
 
+    def default(self) -> Kind | None:
+        """Return the kind of the estimators as they come, None where that may not be chosen."""
+        if "normalized" not in self.formulations:
+            return None
+        bank = list(self.banks)[-1]
+        relation = "mixed" if "mixed" in self.relations else next(iter(self.relations))
+        word, loss = next(iter(self.losses.items()))
+        settings = {**self.banks[bank], **self.relations[relation], **loss}
+        return Kind(bank, relation, word, settings, DEFAULT)
+
     def variants(self, leader: Kind) -> Iterator[Kind]:
         """Yield kinds that are close to the leader and best at about its strength."""
         for word, own in self.losses.items():
@@ -87,13 +97,22 @@ class Candidates:
         ]
 
     def normalized(self, leader: Kind) -> list[Kind]:
-        """Return the leader with the trace fixed and concentrated kernels rewarded."""
-        if "normalized" not in self.formulations:
+        """Return the leader with the trace fixed and concentrated kernels rewarded.
+
+        The default is such a model already, so that a leader with its kernels has won against it.
+        """
+        if "normalized" not in self.formulations or self._is_default(leader):
             return []
         rows = self.n_samples
         if leader.relation == "independent":
             rows = max(1, rows // self.n_tasks)
         return [rewarded(leader, share, rows) for share in self.rewards]
+
+    def _is_default(self, leader: Kind) -> bool:
+        default = self.default()
+        words = (leader.bank, leader.relation)
+        several = len(self.formulations) > 1 and len(self.rewards) == 1
+        return several and default is not None and words == (default.bank, default.relation)
 
 
 def candidates_of(asked: Any, n_tasks: int, n_samples: int) -> Candidates:

@@ -31,8 +31,11 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
         running = race.leading([*running, *more])
     ledger.begin("comparing")
     race.compare(running[:FINALISTS])
-    ledger.begin("varying")
     leader = race.start()
+    default = candidates.default()
+    if default is not None:
+        leader = race.hold(default, 0.0)
+    ledger.begin("varying")
     leader = race.vary(candidates.variants(leader.kind))
     leader = race.challenge(candidates.other_losses(leader.kind))
     if leader.kind.formulation == "corrected":

@@ -4,12 +4,14 @@
    onwards as long as that helps, on the first two splits; then the best two relations with the
    other banks, at their best strength.
 2. *Comparing.* The best two kinds on all splits, and the better of them half a step to both sides.
+   It leads if it is ahead of the untuned default by one standard error; otherwise the latter does.
 3. *Varying.* The leader with other losses, relations close to its own, and with `normalized`, first
    on two splits, and on all of them where that does no worse than the leader. To take the lead, a
    variant has to be ahead by one standard error: of many models that are equally good, one is
    always ahead by chance.
-4. *Refining.* The leader half a step and a quarter of a step to both sides; then to stronger
-   regularisation as long as that is behind by less than half a standard error.
+4. *Refining.* The leader half a step to both sides, with `corrected` a quarter of a step, too; then
+   up to a step to stronger regularisation, as long as that is behind by less than half a standard
+   error.
 
 Standard errors are those of paired differences over splits and tasks. A kind is clearly behind
 where it is behind by more than two.
@@ -29,7 +31,7 @@ FINALISTS = 2
 BEHIND = 2.0
 AHEAD = 1.0
 HARDLY = 0.5
-_STEPS = 4
+_STEPS = 2
 
 
 class Race:
@@ -79,6 +81,18 @@ class Race:
         self.leader = self._best([one for one in self.ledger.entries.values() if one.seen.all()])
         return self.leader
 
+    def hold(self, kind: Kind, level: float) -> Entry:
+        """Let a model lead that is to be kept unless the leader is ahead of it."""
+        self.ledger.evaluate([(kind, level)], self.scouts)
+        held = self.best_of(kind)
+        if self._is_behind(held, self.leader):
+            return self.leader
+        self.ledger.evaluate([(kind, level)], self.everywhere)
+        lead, error = self.ledger.lead(self.leader, held)
+        if lead <= AHEAD * error:
+            self.leader = held
+        return self.leader
+
     def vary(self, kinds: Iterable[Kind]) -> Entry:
         """Try kinds at the leader's strength."""
         kinds, level = list(kinds), self.leader.level
@@ -104,7 +118,7 @@ class Race:
 
     def refine(self) -> None:
         """Look for a better strength of the leader."""
-        for part in (0.5, 0.25):
+        for part in self.leader.kind.ladder.parts:
             self.ledger.evaluate(self._around(self.leader, part), self.everywhere)
             self._challenged([self.leader.kind], 0.0)
 

@@ -229,11 +229,9 @@ class MTONMKLClassifier(
         )
         self.probability = probability
         self.eta, self.beta = eta, beta
-        self.formulation = formulation
-        self.neighborhood, self.radius = neighborhood, radius
-        self.sharing, self.relation = sharing, relation
-        self.specific_cost, self.intercept = specific_cost, intercept
-        self.unseen_task, self.missing = unseen_task, missing
+        self.formulation, self.sharing, self.relation = formulation, sharing, relation
+        self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept
+        self.specific_cost, self.unseen_task, self.missing = specific_cost, unseen_task, missing
         self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
         self.cache_size, self.storage = cache_size, storage
 
@@ -311,10 +309,8 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         self.loss, self.quantile, self.calibration = loss, quantile, calibration
         self.standardize_targets = standardize_targets
         self.eta, self.beta = eta, beta
-        self.formulation = formulation
-        self.neighborhood, self.radius = neighborhood, radius
-        self.sharing, self.relation = sharing, relation
-        self.specific_cost, self.intercept = specific_cost, intercept
-        self.unseen_task, self.missing = unseen_task, missing
+        self.formulation, self.sharing, self.relation = formulation, sharing, relation
+        self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept
+        self.specific_cost, self.unseen_task, self.missing = specific_cost, unseen_task, missing
         self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
         self.cache_size, self.storage = cache_size, storage
