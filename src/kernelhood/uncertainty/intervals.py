@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernelhood._typing import Array, Indices
 from kernelhood.pipeline.problem import TaskProblem
@@ -49,9 +49,9 @@ class CalibratedRegressor(MultiTaskRegressor):
     def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
         if self.calibration is None:
             return super()._pose(points, tasks, sample_weight)
-        weight = np.ones(points.shape[0])
-        if sample_weight is not None:
-            weight = weight * np.asarray(sample_weight, dtype=np.float64)
+        weight = _check_sample_weight(
+            sample_weight, points, dtype=np.float64, ensure_non_negative=True
+        )
         rng, train, held = np.random.default_rng(_SEED), [], []
         for one in tasks:
             counted = np.flatnonzero(weight[one.rows] > 0.0)
@@ -59,12 +59,12 @@ class CalibratedRegressor(MultiTaskRegressor):
             out[drawn(counted, self.calibration, rng)] = True
             train.append(TaskRows(one.name, one.rows[~out], one.y[~out]))
             held.append(TaskRows(one.name, one.rows[out], one.y[out]))
+        problems = super()._pose(points, train, sample_weight)
         if not any(len(one.rows) for one in held):
             raise ValueError(
-                f"calibration={self.calibration:g} holds out no row, because no task has enough "
-                "of them: raise it, or leave it out."
+                f"calibration={self.calibration:g} holds out no row of any task, with "
+                f"n_samples={points.shape[0]}: raise it, or leave it out."
             )
-        problems = super()._pose(points, train, sample_weight)
         self._kept_out = points, held, weight, problems
         return problems
 
