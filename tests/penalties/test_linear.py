@@ -39,3 +39,9 @@ def test_the_step_goes_along_the_ray_and_then_to_the_balance():
     np.testing.assert_allclose(found.weights, np.sqrt(np.array([2.0, 3.0]) / price), rtol=0.05)
     assert found.ray > 6.0
     assert found.shrink == pytest.approx(np.exp(-found.ray), rel=1e-3)
+
+
+def test_large_weights_are_halved_at_most_beyond_the_majoriser():
+    penalty = Linear(np.array([1.0, 4.0, 1.0, 1.0]))
+    weights, q = np.array([2.0, 3.0, 0.01, 1.0]), np.array([0.25, 1.0, 0.5, 9.0])
+    np.testing.assert_allclose(penalty.least(weights, q), [0.5, 0.75, 0.0, 0.5])

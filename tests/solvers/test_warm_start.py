@@ -8,7 +8,7 @@ import pytest
 from kernelhood.losses import Hinge
 from kernelhood.losses.box import best_intercepts, dual_gain, total_loss
 from kernelhood.operators import one_task
-from kernelhood.solvers.warm_start import carried_start, closest_start, stretched, valued
+from kernelhood.solvers.warm_start import carried_start, closest_start, cut_down, stretched, valued
 from tests.solvers.problems import (
     LOSSES,
     block_of,
@@ -146,3 +146,18 @@ def test_any_weights_and_vector_have_their_true_values(kind):
     assert not nothing.v.any()
     assert not nothing.q.any()
     assert nothing.gain == 0.0
+
+
+@each_loss
+def test_what_is_cut_down_is_feasible_in_every_group(kind):
+    Ks, loss = problem(kind, 2.0)
+    loss = loss._replace(group_starts=np.array([0, 15, 40]))
+    block = block_of(Ks, loss)
+    wild = np.random.default_rng(0).normal(scale=3.0, size=80)
+    found = cut_down(wild, [block, block])
+    for part, own in zip(np.split(found, 2), np.split(wild, 2), strict=True):
+        assert (part >= loss.lower - 1e-12).all()
+        assert (part <= loss.upper + 1e-12).all()
+        np.testing.assert_allclose(np.add.reduceat(part, [0, 15]), 0.0, atol=1e-12)
+        assert (np.abs(part) <= np.abs(own) + 1e-12).all()
+        assert part.any()

@@ -19,9 +19,9 @@ from kernelhood.related.adapting import RelatedTasks
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.solution import Solution
-from kernelhood.solvers.warm_start import valued
+from kernelhood.solvers.warm_start import cut_down, valued
 
-_ROUGH = 1e-3
+_ROUGH = 1e-2
 
 
 class JointStep(BoundInspection, RelatedTasks):
@@ -72,15 +72,20 @@ class JointStep(BoundInspection, RelatedTasks):
     def _coarse_start(
         self, joint: JointKernels, problems: list[TaskProblem], blocks: list[Block]
     ) -> Solution:
-        """Return the weights of a part of the samples, each of which stands for several.
+        """Return the solution of a part of the samples, each of which stands for several.
 
-        They are close to those of all samples, and cost less than one SVM with these.
+        Its weights are close to those of all samples, and cost less than one SVM with these. Its
+        function is as well, and mostly so is what is left of it where entries of v are cut down.
         """
         rough = clone(self).set_params(tol=max(self.tol, _ROUGH), **self._same_landmarks(joint))
         some = [one.thinned(joint.thinning) for one in problems]
-        solved = rough._solve_tasks(rough._evaluate(joint.kernels.bank, some), some)
-        assert solved[0].together is not None
-        return valued(blocks, solved[0].together.weights)
+        part = rough._evaluate(joint.kernels.bank, some)
+        found = rough._solve_tasks(part, some)[0].together
+        assert found is not None
+        v = np.zeros(sum(block.n_samples for block in blocks))
+        for t, (own, few) in enumerate(zip(problems, some, strict=True)):
+            v[joint.samples.places[t][own.holds(few)]] = found.v[part.samples.places[t]]
+        return valued(blocks, found.weights, cut_down(v, blocks))
 
     def _with_neighborhoods(
         self,

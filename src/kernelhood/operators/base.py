@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.operators.cells import Cells
+from kernelhood.operators.cells import Cells, some_cells
 from kernelhood.operators.combined import Combined
 
 Fill = Callable[[Combined, Indices], None]
@@ -78,6 +79,10 @@ class KernelOperator(ABC):
     @abstractmethod
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, for each source."""
+
+    def at(self, samples: Indices) -> Self:
+        """Return the same kernels on some of the samples, in ascending order."""
+        return replace(self, cells=some_cells(self.cells, samples))
 
     @property
     def n_samples(self) -> int:

@@ -56,3 +56,18 @@ def cells_of(point: Indices, sizes: Indices, task: Indices) -> Cells:
     cell = np.repeat(np.arange(len(sizes)), sizes).astype(np.intp)
     plain = bool(np.array_equal(point, np.arange(len(point))))
     return Cells(point.astype(np.intp), cell, starts, task.astype(np.intp), plain)
+
+
+def some_cells(cells: Cells, samples: Indices) -> Cells:
+    """Return where some of the samples stand.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of all samples.
+    samples : ndarray of int
+        Those that are wanted, ascending.
+    """
+    sizes = np.diff(np.searchsorted(samples, cells.starts))
+    seen = sizes > 0
+    return cells_of(cells.point[samples], sizes[seen], cells.task[seen])

@@ -88,6 +88,14 @@ class Penalty(ABC):
     def start(self) -> Array:
         """Return the weights to start from."""
 
+    def least(self, weights: Array, q: Array) -> Array:
+        """Return the least weights that a step may lead to where no kernel stands for another.
+
+        A kernel's q may then rise steeply as its weight falls, which the Hessian does not know of,
+        and from zero the way back is long.
+        """
+        return np.zeros(len(weights))
+
     def candidates(self, weights: Array, q: Array) -> Flags | None:
         """Return the weights that a step should look at, None for all; those above 0 among them.
 

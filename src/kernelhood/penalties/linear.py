@@ -16,6 +16,8 @@ from kernelhood.penalties.free_step import damped_minimiser, free_start, ray_ste
 _NEAR = 4.0
 _FEW = 64
 _CLOSE = 0.7
+_MATTERS = 0.03
+_BEYOND = 0.5
 
 
 class Linear(Penalty):
@@ -85,6 +87,15 @@ class Linear(Penalty):
         if len(weights) <= _FEW:
             return None
         return np.asarray((weights > 0.0) | (q > _CLOSE * self.price))
+
+    def least(self, weights: Array, q: Array) -> Array:
+        """Return how far down a step may take weights that matter.
+
+        The majoriser of S has its minimum at ``weight * sqrt(q / price)``. A large weight is at
+        most halved beyond that.
+        """
+        safe = weights * np.sqrt(np.clip(q / self.price, 0.0, 1.0))
+        return np.where(weights > _MATTERS * weights.sum(), _BEYOND * safe, 0.0)
 
     def restricted(self, kept: Flags, scale: Array) -> Self:
         """Return the penalty of some of the weights, in other units."""

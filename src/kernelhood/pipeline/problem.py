@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import SampleLoss
 from kernelhood.penalties import Penalty
 from kernelhood.pipeline.inspection import Neighborhood
@@ -111,6 +111,11 @@ class TaskProblem:
         weight = times * self.sample_weight[kept]
         X = self.X[np.flatnonzero(kept)]
         return TaskProblem(self.name, self.rows[kept], X, pairs, weight, only_scored=True)
+
+    def holds(self, part: TaskProblem) -> Flags:
+        """Return which samples of its SVMs are those of a thinned task, one SVM after the other."""
+        kept = np.isin(self.rows, part.rows)
+        return np.concatenate([kept[pair.sample] for pair in self.pairs])
 
     def by_pair(self, v: Array) -> Array:
         """Return a dual vector as a row for each SVM and a column for each sample."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,11 @@ import numpy as np
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import BoxLoss, SampleLoss
 from kernelhood.losses.box import dual_gain, svm_values
-from kernelhood.operators import KernelOperator, LowRankKernels
+from kernelhood.operators import KernelOperator
 from kernelhood.operators.centring import centred
 from kernelhood.operators.combined import Combined
-from kernelhood.solvers.hessian import value_hessian
-from kernelhood.solvers.low_rank import low_rank_hessian, solve_low_rank_svm
-from kernelhood.solvers.svm import solve_svm
+from kernelhood.solvers.hessian import free_entries, value_hessian
+from kernelhood.solvers.svm import Part, part_of, solve_by_parts, solve_svm
 
 
 class BlockPoint(NamedTuple):
@@ -72,8 +72,7 @@ class Block:
         self.operator = self._centred.operator
         self.loss: Any
         self.loss, self.units = self._in_units(loss)
-        self._rows: Array | None = None
-        self._last: tuple[Array, Combined] | None = None
+        self._last: tuple[Array, Part] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -154,46 +153,54 @@ class Block:
         v, products = start.v, start.products
         if shrink != 1.0:
             v, products = shrink * v, shrink * products
+        if operator.fill is not None:
+            found, products, part = solve_by_parts(
+                operator,
+                theta,
+                ridge,
+                self.loss,
+                v,
+                products,
+                gap / units.value,
+                self._row_buffer,
+                exact,
+            )
+            self._last = None if part is None else (found, part)
+            return self.point(weights, found, products, ridge)
+        kernel = operator.combined(theta, ridge, self._row_buffer)
         Kv = operator.apply(theta, products) + ridge * v
-        if isinstance(operator, LowRankKernels):
-            gap = gap / units.value
-            found = solve_low_rank_svm(operator, theta, self.loss, v, Kv, ridge, gap)
-        else:
-            found = self._solve_held(theta, v, Kv, gap / units.value, ridge, exact)
+        found, _ = solve_svm(kernel, self.loss, v, Kv, gap / units.value, exact=exact)
         products = products.copy()
         operator.add_products(found - v, products)
+        self._last = found, self._whole(kernel)
         return self.point(weights, found, products, ridge)
 
-    def _solve_held(
-        self, theta: Array, v: Array, Kv: Array, gap: float, ridge: float, exact: bool
-    ) -> Array:
-        """Return the dual vector of kernels whose combination is kept row by row."""
-        operator = self.operator
-        if self._rows is None:
-            self._rows = operator.row_buffer()
-        kernel = operator.combined(theta, ridge, self._rows)
-        found, _ = solve_svm(kernel, self.loss, v, Kv, gap, operator.fill, exact)
-        self._last = found, kernel
-        return found
+    @cached_property
+    def _row_buffer(self) -> Array:
+        return self.operator.row_buffer()
+
+    def _whole(self, kernel: Combined) -> Part:
+        return Part(slice(None), self.operator, kernel, self.loss)
 
     def hessian(self, weights: Array, point: BlockPoint, kept: Flags | None) -> Array:
         """Return the Hessian of S for the kept weights."""
-        operator, at = self.operator, (point.v, point.products, self.loss, kept)
-        if isinstance(operator, LowRankKernels):
-            H = low_rank_hessian(operator, weights / self.units.weight, point.ridge, *at)
-        else:
-            H = value_hessian(operator, self._kernel_of(weights, point), *at)
+        part = self._part_of(weights, point)
+        v, products = point.v[part.samples], point.products[:, part.samples]
+        H = value_hessian(part.operator, part.kernel, v, products, part.loss, kept)
         return H * (self.units.value / self.units.weight**2)
 
-    def _kernel_of(self, weights: Array, point: BlockPoint) -> Combined:
-        """Return the kernel of a point, with the rows of its SVM where that was the last one."""
+    def _part_of(self, weights: Array, point: BlockPoint) -> Part:
+        """Return the samples with the rows of a point's SVM, where that was the last one."""
         if self._last is not None and self._last[0] is point.v:
             return self._last[1]
-        if self._rows is None:
-            self._rows = self.operator.row_buffer()
-        kernel = self.operator.combined(weights / self.units.weight, point.ridge, self._rows)
-        self._last = point.v, kernel
-        return kernel
+        theta = weights / self.units.weight
+        if self.operator.fill is None:
+            part = self._whole(self.operator.combined(theta, point.ridge, self._row_buffer))
+        else:
+            free = np.flatnonzero(free_entries(point.v, self.loss))
+            part = part_of(self.operator, theta, point.ridge, self.loss, free, self._row_buffer)
+        self._last = point.v, part
+        return part
 
 
 class Units(NamedTuple):

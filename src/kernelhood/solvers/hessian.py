@@ -46,7 +46,7 @@ def value_hessian(
     kept : ndarray of bool, shape (n_weights,), optional
         The weights that are wanted; all by default.
     """
-    free = np.flatnonzero((v > loss.lower) & (v < loss.upper) & (v != 0.0))
+    free = np.flatnonzero(free_entries(v, loss))
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
     if len(free) < 2 or not np.any(kernel.diagonal[free]):
         return np.zeros((n_weights, n_weights))
@@ -66,6 +66,11 @@ def value_hessian(
     compress(K, rest)
     U, K = U[rest], K[: len(rest), : len(rest)]
     return np.asarray(U.T @ _solve(K, U))
+
+
+def free_entries(v: Array, loss: BoxLoss) -> Flags:
+    """Return which entries of a dual vector are neither at a bound nor zero."""
+    return np.asarray((v > loss.lower) & (v < loss.upper) & (v != 0.0))
 
 
 @compiled

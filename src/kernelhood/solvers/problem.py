@@ -109,6 +109,11 @@ class Problem:
         """Whether an SVM costs much more than a better bound."""
         return max(block.n_samples for block in self.blocks) >= _LARGE
 
+    @property
+    def separate(self) -> bool:
+        """Whether there are kernels of single tasks: no other kernel can do their work."""
+        return any(block.operator.separate for block in self.blocks)
+
     def start(self) -> Array:
         """Return the penalty's own start; where tasks share kernels, with these alone.
 

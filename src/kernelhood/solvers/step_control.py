@@ -101,6 +101,13 @@ class StepControl:
         return here.x, 1.0
 
     def _propose(self, here: State) -> Proposal:
+        found = self._newton_step(here)
+        if not self.problem.separate:
+            return found
+        least = self.problem.penalty.least(here.x, here.dual.q)
+        return found._replace(weights=np.maximum(found.weights, least))
+
+    def _newton_step(self, here: State) -> Proposal:
         penalty, q = self.problem.penalty, here.dual.q
         kept = penalty.candidates(here.x, q)
         self._update_hessian(here, kept)

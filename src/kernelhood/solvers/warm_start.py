@@ -90,6 +90,38 @@ def valued(blocks: Sequence[Block], weights: Array, v: Array | None = None) -> S
     return start_at(Problem(blocks, Fixed(weights)), weights, v)
 
 
+def cut_down(v: Array, blocks: Sequence[Block]) -> Array:
+    """Return a vector cut down until it is feasible.
+
+    Entries end at their bounds. In each group, the larger of what is positive and what is negative
+    is scaled down to the other.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n_samples,)
+        Over the samples of all blocks.
+    blocks : sequence of Block
+        The SVMs.
+    """
+    ends = np.cumsum([block.n_samples for block in blocks])[:-1]
+    return np.concatenate(
+        [
+            _balanced(np.clip(part, box * block.loss.lower, box * block.loss.upper), block.loss)
+            for part, block in zip(np.split(v, ends), blocks, strict=True)
+            for box in (block.units.box,)
+        ]
+    )
+
+
+def _balanced(v: Array, loss: BoxLoss) -> Array:
+    """Return a vector of sum zero in each group, no entry of which has grown."""
+    starts, sizes = loss.group_starts[:-1], np.diff(loss.group_starts)
+    sides = [np.add.reduceat(np.maximum(one, 0.0), starts) for one in (v, -v)]
+    least = np.minimum(*sides)
+    up, down = (np.repeat(least / np.where(side > 0.0, side, 1.0), sizes) for side in sides)
+    return np.where(v > 0.0, up, down) * v
+
+
 def stretched(v: Array, before: BoxLoss, ratio: float) -> Array:
     """Return a dual vector that is feasible in a box `ratio` times as wide.
 

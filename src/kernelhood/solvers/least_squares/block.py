@@ -13,10 +13,11 @@ import numpy as np
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import RidgeLoss, SampleLoss
 from kernelhood.losses.ridge import ridge_gain, ridge_values
-from kernelhood.operators import KernelOperator
+from kernelhood.operators import KernelOperator, LowRankKernels
 from kernelhood.operators.combined import combined_matrix
 from kernelhood.solvers.block import Block, BlockPoint, Units, centred_targets
 from kernelhood.solvers.least_squares.factor import Factor
+from kernelhood.solvers.low_rank.block import LowRankBlock
 
 _REFINEMENTS = 3
 _JITTERS = (0.0, 1e-14, 1e-11, 1e-8)
@@ -26,7 +27,7 @@ _MEGABYTE = 2**20
 def block_of(
     operator: KernelOperator, loss: SampleLoss, parts: tuple[Indices, ...] | None = None
 ) -> Block:
-    """Return a problem as a function of its weights: an SVM, or a linear system.
+    """Return a problem as a function of its weights: an SVM, one of low rank, or a linear system.
 
     Parameters
     ----------
@@ -37,8 +38,15 @@ def block_of(
     parts : tuple of ndarray of int, optional
         As `Block` takes them.
     """
-    kind = LeastSquares if isinstance(loss, RidgeLoss) else Block
-    return kind(operator, loss, parts)
+    if not isinstance(loss, RidgeLoss):
+        kind = LowRankBlock if isinstance(operator, LowRankKernels) else Block
+        return kind(operator, loss, parts)
+    if isinstance(operator, LowRankKernels):
+        raise ValueError(
+            "operator='low_rank' does not take loss='squared': use operator='dense' with a "
+            "cache_size that holds one matrix, or another loss, such as 'epsilon_insensitive'."
+        )
+    return LeastSquares(operator, loss, parts)
 
 
 class LeastSquares(Block):
