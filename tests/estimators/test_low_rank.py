@@ -180,6 +180,19 @@ def test_a_search_takes_features_in_the_place_of_kernels(kind, relation):
     np.testing.assert_allclose(scores[0], scores[1], atol=5e-3)
 
 
+@pytest.mark.parametrize("relation", ["mixed", "independent"])
+def test_sample_weights_count_samples_as_often(relation):
+    X, y, task = samples()
+    weight = np.random.default_rng(3).integers(1, 4, len(X)).astype(float)
+    models = [
+        kh.MTONMKLRegressor(kernels=BANK, C=5.0, beta=0.05, tol=1e-5, **own, **RELATIONS[relation])
+        for own in ({}, {"operator": "low_rank", "landmarks": X})
+    ]
+    exact, low = (model.fit(X, y, task=task, sample_weight=weight) for model in models)
+    assert low.objective_ == pytest.approx(exact.objective_, rel=2e-5)
+    np.testing.assert_allclose(low.gram_, exact.gram_, rtol=1e-6)
+
+
 def test_three_classes_are_three_svms():
     X, y, task = samples()
     y = np.digitize(y, [0.2, 0.9])

@@ -90,7 +90,7 @@ def _moments(operator: LowRankKernels, weights: Array, rows: slice) -> Array:
         some = slice(begin, min(begin + _ROWS_AT_ONCE, rows.stop))
         Phi = operator.features.rows(operator.cells.point[some], slice(None))
         if np.all(weights[some] >= 0.0):  # a matrix with its own transpose takes half the time
-            Phi *= np.sqrt(weights[some, None])
+            Phi = Phi * np.sqrt(weights[some, None])
             total += Phi.T @ Phi
         else:
             total += Phi.T @ (Phi * weights[some, None])
