@@ -1,6 +1,7 @@
 """Kernels of low rank: with all points as landmarks they are the kernels themselves."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -230,3 +231,18 @@ def test_work_that_does_not_fit_into_memory_is_refused_before_it_starts(monkeypa
         fitted("hinge", operator="dense", relation="mixed")
     with pytest.raises(MemoryError, match=r"use n_components=\d+ and cache_size=0"):
         fitted("hinge", operator="low_rank", relation="mixed")
+
+
+def test_prediction_takes_no_more_memory_for_more_rows():
+    X, _, _ = samples()
+    model = fitted("epsilon-insensitive", relation="mixed", operator="low_rank", landmarks=X)
+    rows = np.random.default_rng(0).normal(size=(90_000, 3))
+    peaks = []
+    for n in (30_000, 90_000):
+        of = np.arange(n) % N_TASKS
+        tracemalloc.start()
+        model.predict(rows[:n], task=of)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Labels and results are some numbers a row; kernels at the landmarks would be 240.
+    assert peaks[1] - peaks[0] < 60_000 * 8 * 30
