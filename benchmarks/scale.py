@@ -164,7 +164,7 @@ def print_load(hours: int, ranks: list[int], full: int, full_rank: int) -> None:
             if name != "exact":
                 own["n_components"] = int(name)
             model = kh.MTONMKLRegressor(
-                C=1.0, epsilon=0.01, relation="mixed", formulation="corrected", beta=0.01, **own
+                C=1.0, epsilon=0.01, relation="mixed", formulation="corrected", beta=BETA, **own
             )
             begin = time.process_time()
             model.fit(parts[0], parts[1], task=parts[2])
