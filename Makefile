@@ -45,6 +45,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/defaults.py --runs 1
 	$(BIN)/python benchmarks/mtmkl_rounds.py
 	$(BIN)/python benchmarks/shared_functions.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/certificates.py --problems 2000
 	$(BIN)/python benchmarks/users_choice.py
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -42,27 +43,47 @@ def map_in_processes(
     An interrupt ends the processes before it is passed on.
     """
     if n_jobs is None or n_jobs == 1 or len(arguments) == 1:
-        return list(_shown((function(*each) for each in arguments), len(arguments), verbose))
+        return list(shown((function(*each) for each in arguments), len(arguments), verbose))
     jobs = (delayed(function)(*each) for each in arguments)
     workers = Parallel(n_jobs=n_jobs, return_as="generator")
     try:
-        return list(_shown(workers(jobs), len(arguments), verbose))
+        return list(shown(workers(jobs), len(arguments), verbose))
     except KeyboardInterrupt:
         get_reusable_executor().shutdown(wait=False, kill_workers=True)
         raise
 
 
-def _shown(results: Iterable[Result], total: int, verbose: int) -> Iterable[Result]:
-    """Return the results with a progress bar around them where it is wanted."""
-    if not verbose:
-        return results
+_PATIENCE = 5.0
+
+
+def shown(items: Iterable[Item], total: int, verbose: int | bool) -> Iterable[Item]:
+    """Return the items with a progress bar around them.
+
+    The bar comes on a terminal only, and only where the work takes more than five seconds.
+
+    Parameters
+    ----------
+    items : iterable
+        What is worked through.
+    total : int
+        Their number.
+    verbose : int or bool
+        Whether a bar is wanted.
+
+    Examples
+    --------
+    >>> list(shown([1, 2], 2, verbose=1))
+    [1, 2]
+    """
+    if not verbose or not sys.stderr.isatty():
+        return items
     try:
         from tqdm import tqdm
     except ImportError as error:
         raise ImportError(
             "the progress bar needs tqdm: pip install 'kernelhood[data]', or verbose=0."
         ) from error
-    return cast(Iterable[Result], tqdm(results, total=total))
+    return cast(Iterable[Item], tqdm(items, total=total, delay=_PATIENCE))
 
 
 def map_in_threads(
@@ -165,6 +186,29 @@ def _spread(
 
 def _numbered(function: Callable[[Item], Result], number: int, item: Item) -> tuple[int, Result]:
     return number, function(item)
+
+
+@contextmanager
+def on_cluster(scheduler: str) -> Iterator[None]:
+    """Let fits of independent tasks and searches work on a Dask cluster.
+
+    Inside, whatever has `n_jobs` other than None and 1 is spread over the cluster's workers: the
+    splits and paths of a search, the tasks of a fit. What a worker that dies had is done again.
+
+    Parameters
+    ----------
+    scheduler : str
+        Address of a Dask scheduler, such as "tcp://127.0.0.1:8786".
+
+    Examples
+    --------
+    >>> import kernelhood as kh
+    >>> search = kh.KernelSearchCV(kh.MTONMKLRegressor(), {"C": [1.0, 10.0]}, n_jobs=-1)
+    >>> with kh.parallel.on_cluster("tcp://127.0.0.1:8786"):  # doctest: +SKIP
+    ...     search.fit(X, y, task=task)
+    """
+    with _cluster(scheduler):
+        yield
 
 
 @contextmanager

@@ -1,11 +1,17 @@
 """Kernels of low rank: with all points as landmarks they are the kernels themselves."""
 
+import pickle
+import tracemalloc
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import kernelhood as kh
+from kernelhood.landmarks import Landmarks, capacity, choose_landmarks, features
 from kernelhood.losses import BoxLoss, Loss
 from kernelhood.losses.box import box_loss
+from kernelhood.related import many_samples
 
 N_TASKS, SIZE = 4, 15
 BANK = kh.KernelBank([kh.Gaussian(1.0), kh.Gaussian(2.0), kh.Linear()])
@@ -88,3 +94,155 @@ def test_frobenius_products_are_those_of_the_kernels(formulation, relation):
     low = fitted("epsilon-insensitive", operator="low_rank", landmarks=X, **settings)
     assert low.objective_ == pytest.approx(exact.objective_, rel=2e-5)
     np.testing.assert_allclose(low.gram_, exact.gram_, rtol=1e-6)
+
+
+def some_landmarks(kind="epsilon-insensitive", **settings):
+    X, _, _ = samples()
+    return fitted(kind, operator="low_rank", landmarks=X[::6], **settings)
+
+
+def test_the_part_of_the_trace_that_is_kept_is_told():
+    X, _, _ = samples()
+    model, landmarks = some_landmarks(relation="mixed"), Landmarks.at(BANK, X[::6])
+    squares = np.split(landmarks.features(X) ** 2, landmarks.starts[1:-1], axis=1)
+    kept = [own.sum() / kernel.diagonal(X).sum() for own, kernel in zip(squares, BANK, strict=True)]
+    np.testing.assert_allclose(model.approximation_[:3], kept)
+    assert kept[0] < 0.9
+    np.testing.assert_array_equal(fitted("hinge").approximation_, np.ones(3))
+
+
+def test_features_need_not_be_held():
+    held = some_landmarks(relation="mixed")
+    again = some_landmarks(relation="mixed", cache_size=0.0)
+    single = some_landmarks(relation="mixed", storage="float32")
+    assert again.objective_ == pytest.approx(held.objective_, rel=1e-6)
+    assert single.objective_ == pytest.approx(held.objective_, rel=1e-4)
+
+
+def test_prediction_in_blocks_is_prediction_at_once(monkeypatch):
+    model = some_landmarks(relation="mixed")
+    new, _, of = samples(seed=2)
+    whole = model.predict(new, task=of)
+    monkeypatch.setattr(many_samples, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(features, "_ENTRIES_AT_ONCE", 1)
+    np.testing.assert_allclose(model.predict(new, task=of), whole, atol=1e-12)
+    one_by_one = [model.predict(new[[i]], task=of[[i]])[0] for i in range(0, len(new), 9)]
+    np.testing.assert_allclose(one_by_one, whole[::9], atol=1e-12)
+
+
+@pytest.mark.parametrize("relation", ["mixed", "independent"])
+def test_a_model_holds_no_training_points_and_survives_a_pickle(relation):
+    model = some_landmarks(**RELATIONS[relation])
+    new, _, of = samples(seed=2)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(new, task=of), model.predict(new, task=of))
+    assert model.landmarks_.shape == (10, 3)
+    assert all(len(one) == 0 for one in model.support_vectors_)
+
+
+def test_unseen_tasks_and_new_labels_are_known_as_before():
+    X, y, _ = samples()
+    exact = fitted("epsilon-insensitive", relation="mixed", unseen_task="shared")
+    low = fitted(
+        "epsilon-insensitive",
+        relation="mixed",
+        unseen_task="shared",
+        operator="low_rank",
+        landmarks=X,
+    )
+    new = np.full(len(X), 99)
+    np.testing.assert_allclose(low.predict(X, task=new), exact.predict(X, task=new), atol=2e-2)
+    np.testing.assert_allclose(low.shared_function(X), exact.shared_function(X), atol=2e-2)
+    for model in (low, exact):
+        model.adapt(X[:5], y[:5], task=99)
+    np.testing.assert_allclose(low.predict(X, task=new), exact.predict(X, task=new), atol=2e-2)
+
+
+def test_landmarks_are_the_same_every_time_and_far_from_each_other():
+    X = np.concatenate([np.zeros((50, 2)), np.eye(2), 3.0 * np.eye(2)])
+    bank = kh.KernelBank([kh.Gaussian(0.5)])
+    chosen = choose_landmarks(bank, X, 5)
+    np.testing.assert_array_equal(chosen, choose_landmarks(bank, X, 5))
+    assert len(np.unique(chosen, axis=0)) == 5
+
+
+@pytest.mark.parametrize("relation", ["mixed", "independent"])
+@pytest.mark.parametrize("kind", ["hinge", "epsilon-insensitive"])
+def test_a_search_takes_features_in_the_place_of_kernels(kind, relation):
+    X, y, task = samples()
+    y = (y > 0.5).astype(int) if kind == "hinge" else y
+    estimator = LOSSES[kind][0](kernels=BANK, formulation="corrected", tol=1e-6)
+    grid = {"C": [0.5, 5.0], "beta": [0.01, 0.1]}
+    scores = []
+    for own in ({}, {"operator": "low_rank", "landmarks": X}):
+        model = clone(estimator).set_params(**RELATIONS[relation], **own)
+        search = kh.KernelSearchCV(model, grid, cv=2, refit=False).fit(X, y, task=task)
+        scores.append(search.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(scores[0], scores[1], atol=5e-3)
+
+
+@pytest.mark.parametrize("relation", ["mixed", "independent"])
+def test_sample_weights_count_samples_as_often(relation):
+    X, y, task = samples()
+    weight = np.random.default_rng(3).integers(1, 4, len(X)).astype(float)
+    models = [
+        kh.MTONMKLRegressor(kernels=BANK, C=5.0, beta=0.05, tol=1e-5, **own, **RELATIONS[relation])
+        for own in ({}, {"operator": "low_rank", "landmarks": X})
+    ]
+    exact, low = (model.fit(X, y, task=task, sample_weight=weight) for model in models)
+    assert low.objective_ == pytest.approx(exact.objective_, rel=2e-5)
+    np.testing.assert_allclose(low.gram_, exact.gram_, rtol=1e-6)
+
+
+def test_three_classes_are_three_svms():
+    X, y, task = samples()
+    y = np.digitize(y, [0.2, 0.9])
+    settings = {"kernels": BANK, "C": 5.0, "formulation": "corrected", "beta": 0.05, "tol": 1e-6}
+    for relation in ("mixed", "independent"):
+        exact = kh.MTONMKLClassifier(relation=relation, **settings).fit(X, y, task=task)
+        low = kh.MTONMKLClassifier(
+            relation=relation, operator="low_rank", landmarks=X, **settings
+        ).fit(X, y, task=task)
+        assert low.objective_ == pytest.approx(exact.objective_, rel=1e-5)
+        assert np.mean(low.predict(X, task=task) == exact.predict(X, task=task)) > 0.95
+
+
+def test_settings_that_cannot_be_are_named():
+    X, _, _ = samples()
+    with pytest.raises(ValueError, match="operator='on_demand' needs tasks that are solved"):
+        fitted("hinge", operator="on_demand")
+    with pytest.raises(ValueError, match="landmarks must have the 3 features of X: got 2"):
+        fitted("hinge", operator="low_rank", landmarks=X[:, :2])
+    with pytest.raises(ValueError, match="operator='low_rank' cannot hold a neighborhood"):
+        fitted("hinge", operator="low_rank", neighborhood="ideal")
+    with pytest.raises(ValueError, match="n_components"):
+        fitted("hinge", n_components=0)
+
+
+@pytest.mark.parametrize("operator", ["dense", "on_demand", "low_rank"])
+def test_the_operator_that_is_asked_for_is_taken(operator):
+    assert fitted("hinge", relation="mixed", operator=operator).operator_ == operator
+
+
+def test_work_that_does_not_fit_into_memory_is_refused_before_it_starts(monkeypatch, capsys):
+    monkeypatch.setattr(capacity, "available_memory", lambda: 0.05)
+    fitted("hinge", relation="mixed")  # few samples: nothing changes
+    with pytest.raises(MemoryError, match=r"operator='dense' with 60 samples .* use operator="):
+        fitted("hinge", operator="dense", relation="mixed")
+    with pytest.raises(MemoryError, match=r"use n_components=\d+ and cache_size=0"):
+        fitted("hinge", operator="low_rank", relation="mixed")
+
+
+def test_prediction_takes_no_more_memory_for_more_rows():
+    X, _, _ = samples()
+    model = fitted("epsilon-insensitive", relation="mixed", operator="low_rank", landmarks=X)
+    rows = np.random.default_rng(0).normal(size=(90_000, 3))
+    peaks = []
+    for n in (30_000, 90_000):
+        of = np.arange(n) % N_TASKS
+        tracemalloc.start()
+        model.predict(rows[:n], task=of)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Labels and results are some numbers a row; kernels at the landmarks would be 240.
+    assert peaks[1] - peaks[0] < 60_000 * 8 * 30

@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -309,8 +311,12 @@ def test_groups_and_sample_weights(labelled):
     )
 
 
-def test_a_progress_bar(labelled, capsys):
+def test_a_progress_bar(labelled, capsys, monkeypatch):
     search = kh.KernelSearchCV(kh.AVMTMKLClassifier(), {"C": [1.0]}, cv=2, verbose=1, refit=False)
+    monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
+    search.fit(labelled.X, labelled.y, task=labelled.task)
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     assert "100%" in capsys.readouterr().err
 

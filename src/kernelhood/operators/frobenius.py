@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 
 import numpy as np
@@ -137,11 +138,16 @@ def _distinct_products(matrices: Array) -> tuple[dict[tuple[int, int], int], lis
     for r in range(len(matrices)):
         for s in range(r + 1):
             both = matrices[r] * matrices[s]
-            number = known.setdefault(both.tobytes(), len(known))
+            number = known.setdefault(digest(both), len(known))
             places[r, s] = number
             if number == len(factors):
                 factors.append(both)
     return places, factors
+
+
+def digest(values: Array) -> bytes:
+    """Return what tells arrays apart: their bytes in short, since those of many tasks are large."""
+    return hashlib.sha256(np.ascontiguousarray(values).data).digest()
 
 
 def _is_diagonal(factor: Array) -> bool:

@@ -12,7 +12,7 @@ from kernelhood._typing import Array, Indices
 from kernelhood.kernels import KernelBank
 from kernelhood.kernels.blocks import PointKernels
 from kernelhood.operators import Cells, DenseKernels, KernelOperator, OnDemandKernels
-from kernelhood.operators.frobenius import joint_gram, task_grams
+from kernelhood.operators.frobenius import digest, joint_gram, task_grams
 from kernelhood.pipeline.joint_samples import JointSamples
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.relations import TaskRelation
@@ -67,6 +67,22 @@ class JointKernels:
         if relation.key not in self._seen:
             self._seen[relation.key] = relation.seen(self.names, self._inputs)
         return self._seen[relation.key]
+
+    def matrices(self, relation: TaskRelation) -> Array:
+        """Return the matrices of a relation between these tasks; they are kept.
+
+        Returns
+        -------
+        ndarray of shape (n_matrices, n_tasks, n_tasks)
+        """
+        if relation.key not in self._matrices:
+            found = self.seen(relation).matrices(self.names)
+            self._matrices[relation.key] = np.asarray(found, dtype=np.float64)
+        return self._matrices[relation.key]
+
+    @cached_property
+    def _matrices(self) -> dict[Hashable, Array]:
+        return {}
 
     @cached_property
     def _seen(self) -> dict[Hashable, TaskRelation]:
@@ -137,7 +153,7 @@ class JointKernels:
 
     def gram(self, matrices: Array, separate: bool) -> Array:
         """Return the Frobenius products A of the kernels of all weights; they are kept."""
-        key = matrices.tobytes(), separate
+        key = digest(matrices), separate
         if key not in self._grams:
             counts = self.samples.counts.toarray()
             A = joint_gram(self._stack, self.task_grams, counts, matrices, separate)

@@ -18,6 +18,7 @@ from kernelhood.landmarks import (
 )
 from kernelhood.operators import Cells, KernelOperator, LowRankKernels, cells_of
 from kernelhood.operators.feature_gram import feature_gram, feature_task_grams
+from kernelhood.operators.frobenius import digest
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.solvers.neighborhood import span_rank
@@ -88,7 +89,7 @@ class JointLowRank(JointKernels):
 
     def gram(self, matrices: Array, separate: bool) -> Array:
         """Return the Frobenius products A of the kernels of all weights; they are kept."""
-        key = matrices.tobytes(), separate
+        key = digest(matrices), separate
         if key not in self._grams:
             known = *self._samples_by_task, self.task_grams
             self._grams[key] = feature_gram(*known, matrices, separate)

@@ -14,6 +14,7 @@ from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.kernels import KernelBank
 from kernelhood.landmarks import LandmarkExpansion, Landmarks, choose_landmarks
 from kernelhood.landmarks.capacity import Sizes, check_memory, chosen_operator
+from kernelhood.parallel import shown
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.joint_samples import pair_numbers
 from kernelhood.pipeline.prediction import Decide
@@ -216,7 +217,8 @@ class ManySamples(RelatedModel):
             return super()._by_task(points, labels, which, decide)
         known: dict[int, Array] = {}
         parts = []
-        for begin in range(0, len(which), _ROWS_AT_ONCE):
+        begins = range(0, len(which), _ROWS_AT_ONCE)
+        for begin in shown(begins, len(begins), self.verbose):
             rows = slice(begin, begin + _ROWS_AT_ONCE)
             parts.append(self._block_by_task(points[rows], which[rows], known, decide))
         return np.concatenate(parts)

@@ -207,7 +207,7 @@ class RelatedModel(MultiTaskKernelModel):
         The costs are those of all weights, a number for each kernel under each matrix and task.
         """
         relation, n = self._relation, len(joint.kernels)
-        matrices = np.asarray(joint.seen(relation).matrices(joint.names), dtype=np.float64)
+        matrices = joint.matrices(relation)
         # A task on its own needs no function beside the one it has in common with nobody.
         separate = relation.separate and not (len(joint.names) == 1 and len(matrices) > 0)
         by_matrix = relation.costs(len(matrices))

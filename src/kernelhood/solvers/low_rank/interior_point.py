@@ -21,7 +21,7 @@ from kernelhood.solvers.interior_point import (
 )
 from kernelhood.solvers.low_rank.system import LowRankSystem
 
-_ROUNDINGS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 0.0)
+_ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 0.0)
 _ROUNDING = 1e-14
 _DIVERGED = 100.0
 

@@ -1,0 +1,94 @@
+"""Searches and fits of independent tasks on a Dask cluster, also when a worker is killed."""
+
+import io
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import kernelhood as kh
+from kernelhood.parallel import on_cluster, shown
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return two worker processes that listen on loopback only."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        scheduler_port=0,
+        dashboard_address=None,
+        worker_dashboard_address=None,
+    ) as cluster:
+        yield cluster
+
+
+def samples():
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
+    return X, np.sin(X[:, 0]) + 0.3 * (task == "a") * X[:, 1], task
+
+
+def searched(n_jobs=None):
+    X, y, task = samples()
+    model = kh.MTONMKLRegressor(formulation="corrected")
+    grid = {"C": [0.1, 1.0, 10.0], "beta": [0.01, 0.1]}
+    search = kh.KernelSearchCV(model, grid, cv=4, n_jobs=n_jobs).fit(X, y, task=task)
+    return search.cv_results_["mean_test_score"], search.best_estimator_.weights_
+
+
+def test_a_search_and_a_fit_equal_the_local_ones(cluster):
+    X, y, task = samples()
+    local, model = searched(), kh.MTONMKLRegressor().fit(X, y, task=task)
+    with on_cluster(cluster.scheduler_address):
+        spread = searched(n_jobs=-1)
+        other = kh.MTONMKLRegressor(n_jobs=-1).fit(X, y, task=task)
+    for mine, theirs in zip(local, spread, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(model.predict(X, task=task), other.predict(X, task=task))
+
+
+def test_a_search_survives_the_death_of_a_worker(cluster):
+    local = searched()
+    victim = next(iter(cluster.workers.values())).pid
+
+    def kill():
+        time.sleep(0.2)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with on_cluster(cluster.scheduler_address):
+        spread = searched(n_jobs=-1)
+    killer.join()
+    for mine, theirs in zip(local, spread, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_bar_is_shown_on_a_terminal_only(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def work():
+        for number in range(3):
+            time.sleep(0.02)
+            yield number
+
+    for stream, wanted in ((io.StringIO(), False), (Terminal(), True)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
+        assert list(shown(work(), 3, verbose=1)) == [0, 1, 2]
+        assert bool(stream.getvalue()) == wanted
+    monkeypatch.setattr("kernelhood.parallel._PATIENCE", 60.0)
+    monkeypatch.setattr(sys, "stderr", quick := Terminal())
+    assert list(shown(work(), 3, verbose=1)) == [0, 1, 2]
+    assert quick.getvalue().strip() == ""
