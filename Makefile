@@ -49,9 +49,10 @@ bench: .venv/.bench
 
 docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 clean:
-	rm -rf .venv demo report docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv demo report docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
