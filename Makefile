@@ -19,8 +19,7 @@ SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/so
 .PHONY: demo test test-portable lint bench docs clean
 
 demo: .venv/.demo
-	$(BIN)/python examples/digits.py --out demo
-	$(BIN)/kernelhood bench --out demo/bench
+	$(BIN)/python examples/demo.py --out demo
 
 test: lint
 	$(BIN)/pytest -n 2 --cov --cov-report= --cov-fail-under=0
