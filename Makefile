@@ -19,8 +19,7 @@ SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/so
 .PHONY: demo test test-portable lint bench docs clean
 
 demo: .venv/.demo
-	$(BIN)/python examples/digits.py --out demo
-	$(BIN)/kernelhood bench --out demo/bench
+	$(BIN)/python examples/demo.py --out demo
 
 test: lint
 	$(BIN)/pytest -n 2 --cov --cov-report= --cov-fail-under=0
@@ -51,9 +50,10 @@ bench: .venv/.bench
 
 docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 clean:
-	rm -rf .venv demo report docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv demo report docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

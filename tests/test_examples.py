@@ -1,5 +1,6 @@
 import importlib.util
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -236,3 +237,40 @@ def test_the_example_of_probabilities_shows_the_gain(tmp_path, capsys):
     assert ours[2] < apart
     assert ours[1] < 0.06
     assert (tmp_path / "probabilities.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("page", ["choosing", "coming_from", "install", "tutorial"])
+def test_a_page_for_beginners_runs_as_printed(page):
+    pytest.importorskip("pandas")
+    assert run_blocks(f"docs/{page}.md")
+
+
+GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+# These take longest, and run only when the documentation is built.
+SLOW = ("plot_02", "plot_12", "plot_13")
+
+
+def test_the_gallery_is_large():
+    assert len(GALLERY) >= 15
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in GALLERY if not path.name.startswith(SLOW)], ids=lambda path: path.stem
+)
+def test_an_example_of_the_gallery_ends_in_a_picture(path):
+    pytest.importorskip("pandas")
+    figure = runpy.run_path(str(path))["figure"]
+    assert any(ax.has_data() for ax in figure.axes)
+
+
+def test_the_demo_is_ahead_where_it_says_so_and_writes_what_it_names(tmp_path, capsys):
+    pytest.importorskip("pandas")
+    demo = runpy.run_path(str(ROOT / "examples" / "demo.py"))
+    assert demo["main"](["--out", str(tmp_path), "--runs", "1"]) == 0
+    text = capsys.readouterr().out
+    lines = re.findall(r"^  (.+?) +([\d.]+) \+-", text, flags=re.MULTILINE)
+    assert len(lines) == 14
+    found = {name: float(score) for name, score in lines[:7]}
+    assert max(found, key=found.get) == "kernelhood"
+    for path in re.findall(r"wrote (.*)", text):
+        assert Path(path).stat().st_size > 0

@@ -173,3 +173,9 @@ def test_a_model_draws_itself(tmp_path):
     assert (tmp_path / "weights.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(NotFittedError):
         kh.MTONMKLClassifier().plot_weights()
+
+
+def test_a_part_of_a_figure_will_do():
+    ax = Figure().subfigures(2, 1)[0].subplots()
+    assert plot_weights(WEIGHTS, TASKS, KERNELS, ax=ax) is ax
+    assert plot_alignment(np.eye(3), TASKS, ax=ax) is ax

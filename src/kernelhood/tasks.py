@@ -179,3 +179,10 @@ def known_tasks(task: AnyArray, names: Sequence[Hashable]) -> None:
             f"task holds labels that were not seen in fit: {shown}. "
             f"Known are {', '.join(map(repr, names))}."
         )
+
+
+def stack_rows(parts: list[Any]) -> Any:
+    """Return the rows of dense or of sparse matrices one below the other."""
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.vstack(parts)

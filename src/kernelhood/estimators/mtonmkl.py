@@ -217,18 +217,10 @@ class MTONMKLClassifier(
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            class_weight=class_weight,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.probability = probability
-        self.eta, self.beta = eta, beta
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
+        self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
+        self.n_jobs, self.verbose = n_jobs, verbose
+        self.probability, self.eta, self.beta = probability, eta, beta
         self.formulation, self.sharing, self.relation = formulation, sharing, relation
         self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept
         self.specific_cost, self.unseen_task, self.missing = specific_cost, unseen_task, missing
@@ -296,19 +288,11 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            epsilon=epsilon,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
+        self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
+        self.n_jobs, self.verbose = n_jobs, verbose
         self.loss, self.quantile, self.calibration = loss, quantile, calibration
-        self.standardize_targets = standardize_targets
-        self.eta, self.beta = eta, beta
+        self.standardize_targets, self.eta, self.beta = standardize_targets, eta, beta
         self.formulation, self.sharing, self.relation = formulation, sharing, relation
         self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept
         self.specific_cost, self.unseen_task, self.missing = specific_cost, unseen_task, missing

@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from kernelhood.kernels import Custom, KernelBank, Normalized
 from kernelhood.pipeline.base import MultiTaskKernelModel
-from kernelhood.related.model import stack_rows
 from kernelhood.tables.model import TableModel
+from kernelhood.tasks import stack_rows
 
 #: Fitted arrays whose last axis, or last two, are the kernels.
 _BY_KERNEL = (

@@ -61,9 +61,8 @@ def width_of(names: Iterable[Any], width: int = LABEL_WIDTH) -> float:
 
 def size_of(ax: Any) -> tuple[float, float]:
     """Return width and height of axes in inches, as far as they are known before drawing."""
-    box = ax.get_position()
-    width, height = ax.figure.get_size_inches()
-    return float(box.width * width), float(box.height * height)
+    box = ax.get_window_extent()
+    return float(box.width / ax.figure.dpi), float(box.height / ax.figure.dpi)
 
 
 def short_names(names: Iterable[Any], width: int = LABEL_WIDTH) -> list[str]:

@@ -20,9 +20,10 @@ from kernelhood.pipeline.joint_samples import pair_numbers
 from kernelhood.pipeline.prediction import Decide
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
 from kernelhood.related.joint_low_rank import JointLowRank
-from kernelhood.related.model import RelatedModel, stack_rows
+from kernelhood.related.model import RelatedModel
 from kernelhood.related.task_low_rank import TaskLowRank, expansion_of_tasks
 from kernelhood.solvers.solution import Solution
+from kernelhood.tasks import stack_rows
 
 _ROWS_AT_ONCE = 16_384
 _UNCHANGED = 5_000

@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood._typing import Array
@@ -28,6 +27,7 @@ from kernelhood.relations import (
 )
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import moved_start
+from kernelhood.tasks import stack_rows
 
 SHARINGS = ("auto", "weights", "functions")
 _NO_USE = 1e6
@@ -292,10 +292,3 @@ class RelatedModel(MultiTaskKernelModel):
 
 def _is_constant(kernel: Any) -> bool:
     return isinstance(kernel, Constant)
-
-
-def stack_rows(parts: list[Any]) -> Any:
-    """Return the rows of dense or of sparse matrices one below the other."""
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    return np.vstack(parts)

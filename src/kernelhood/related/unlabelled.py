@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 
 from kernelhood._typing import AnyArray
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.related.many_samples import ManySamples
-from kernelhood.tasks import TaskRows, missing, rows_by_label
+from kernelhood.tasks import TaskRows, missing, rows_by_label, stack_rows
 
 
 class UnlabelledRows(ManySamples):
@@ -102,8 +101,7 @@ class UnlabelledRows(ManySamples):
 
     def _add(self, name: Hashable, points: Any) -> None:
         if name in self._unlabelled:
-            stack = sparse.vstack if sparse.issparse(points) else np.vstack
-            points = stack([self._unlabelled[name], points])
+            points = stack_rows([self._unlabelled[name], points])
         self._unlabelled[name] = points
 
     def _read_unlabelled(self, given: Any) -> dict[Hashable, Any]:
