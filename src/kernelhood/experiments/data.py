@@ -160,28 +160,3 @@ def _kind(name: str, asked: str | None, y: AnyArray) -> str:
     if asked not in (None, CLASSIFICATION, REGRESSION):
         raise ValueError(f"data set {name!r} has kind={asked!r}; give {KINDS}.")
     return asked or (REGRESSION if type_of_target(y) == "continuous" else CLASSIFICATION)
-
-
-def true_probabilities(model: Any, X: Any, y: AnyArray, task: AnyArray) -> AnyArray:
-    """Return the probability that a model tells for every row's true class.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted, with `predict_proba`.
-    X, y, task
-        Rows of all tasks.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
-    told, classes = model.predict_proba(X, task=task), model.classes_
-    each = classes if isinstance(classes, list) else [classes] * len(model.tasks_)
-    places = {
-        (name, label): place
-        for name, own in zip(model.tasks_, each, strict=True)
-        for place, label in enumerate(own.tolist())
-    }
-    columns = [places[key] for key in zip(task.tolist(), y.tolist(), strict=True)]
-    return np.asarray(told[np.arange(len(y)), columns])

@@ -22,7 +22,7 @@ from sklearn.metrics import (
 
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Indices
-from kernelhood.experiments.data import true_probabilities
+from kernelhood.calibration.true_classes import true_probabilities
 from kernelhood.formulations import FORMULATIONS
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
