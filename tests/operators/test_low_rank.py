@@ -6,7 +6,7 @@ import pytest
 from kernelhood.operators import DenseKernels, HeldFeatures, LowRankKernels, low_rank
 from kernelhood.operators.combined import combined_matrix
 from kernelhood.penalties import Linear as Price
-from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
 from tests.operators.examples import KINDS, LAYOUTS, kernels_of, products_of
@@ -75,8 +75,8 @@ def test_the_certificate_is_that_of_the_matrices_that_features_stand_for(
     X, _ = points(held.n_samples)
     one = grouped(loss_of(loss, X, sign, 10.0), held, intercept)
     price = Price(0.05 * held.traces[0])
-    expected = solve(Problem([Block(held, one)], price), tol=1e-7)
-    found = solve(Problem([Block(kernels, one)], price), tol=1e-7)
+    expected = solve(Problem([block_of(held, one)], price), tol=1e-7)
+    found = solve(Problem([block_of(kernels, one)], price), tol=1e-7)
     assert found.gap <= 1e-7
     assert found.objective == pytest.approx(expected.objective, rel=3e-7)
     assert np.abs(np.add.reduceat(found.v, one.group_starts[:-1])).max() < 1e-9

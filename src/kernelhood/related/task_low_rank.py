@@ -20,6 +20,7 @@ from kernelhood.operators import LowRankKernels, cells_of, one_cell
 from kernelhood.operators.feature_gram import feature_task_grams
 from kernelhood.pipeline.problem import Pair, TaskProblem, TaskSolution
 from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.solution import Solution
 
 
@@ -77,7 +78,7 @@ class TaskLowRank:
 
     def blocks(self, problem: TaskProblem) -> list[Block]:
         """Return the task's SVMs."""
-        return [Block(self.operator(pair), pair.loss) for pair in problem.pairs]
+        return [block_of(self.operator(pair), pair.loss) for pair in problem.pairs]
 
     def cross(self, X: Any) -> Array:
         """Return the features of other points, of shape (n_points, n_columns)."""

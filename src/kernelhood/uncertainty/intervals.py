@@ -65,21 +65,22 @@ class CalibratedRegressor(MultiTaskRegressor):
                 f"calibration={self.calibration:g} holds out no row of any task, with "
                 f"n_samples={points.shape[0]}: raise it, or leave it out."
             )
-        self._kept_out = points, held, weight, problems
+        self._kept_out = points, held, weight, train
         return problems
 
     def _learn_errors(
-        self, points: Any, held: list[TaskRows], weight: Array, problems: list[TaskProblem]
+        self, points: Any, held: list[TaskRows], weight: Array, train: list[TaskRows]
     ) -> None:
         """Keep the errors at the rows that were held out."""
         found = []
-        for number, (one, problem) in enumerate(zip(held, problems, strict=True)):
+        for number, (one, seen) in enumerate(zip(held, train, strict=True)):
             errors = np.zeros(0)
             if len(one.rows):
-                errors = np.abs(one.y - self._task_values(points[one.rows], number))
-            target, times = problem.loss.target, problem.sample_weight
-            mean = np.average(target, weights=times)
-            variance = float(np.average((target - mean) ** 2, weights=times))
+                values = self._decided(self._functions(points[one.rows], number), number)
+                errors = np.abs(one.y - values)
+            times = weight[seen.rows]
+            mean = np.average(seen.y, weights=times)
+            variance = float(np.average((seen.y - mean) ** 2, weights=times))
             found.append(HeldOut(errors, weight[one.rows], variance, float(times.sum())))
         self._conformal = ConformalErrors(list(self.tasks_), found)
 
