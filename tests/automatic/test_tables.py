@@ -22,7 +22,7 @@ CLASSIFIER = kh.MTONMKLClassifierCV(cv=2, **QUICK)
 
 CLOSE_NOT_EQUAL = (
     "A weight of two is a sample repeated, but folds deal out rows, not weights: repeated rows may "
-    "come to lie on both sides of a split. scikit-learn's GridSearchCV fails it for this reason."
+    "come to lie on both sides of a split."
 )
 
 
