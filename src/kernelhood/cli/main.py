@@ -62,6 +62,8 @@ def _exit_code(report: Report) -> int:
 def _failed(error: BaseException) -> int:
     """Say in one line what went wrong."""
     text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
         text = f"there is not enough memory{f': {text}' if text else ''}"
     print(f"kernelhood: {text or type(error).__name__}", file=sys.stderr)
