@@ -68,6 +68,27 @@ def test_every_relation_is_kept(relation, data, small_bank, tmp_path):
     assert loaded.relation_ == model.relation_
 
 
+@pytest.mark.parametrize("relation", ["mixed", "independent"])
+def test_landmarks_are_kept(relation, data, small_bank, tmp_path):
+    model = kh.MTONMKLRegressor(
+        kernels=small_bank, relation=relation, operator="low_rank", n_components=15
+    )
+    model.fit(data.X, data.y, task=data.task)
+    np.testing.assert_allclose(
+        again(model, tmp_path).predict(data.X, task=data.task),
+        model.predict(data.X, task=data.task),
+        rtol=1e-12,
+    )
+
+
+def test_intervals_are_kept(data, small_bank, tmp_path):
+    model = kh.MTONMKLRegressor(kernels=small_bank, calibration=0.3)
+    model.fit(data.X, data.y, task=data.task)
+    asked = {"X": data.X, "task": data.task, "coverage": 0.5}
+    found = again(model, tmp_path).predict_interval(**asked)
+    np.testing.assert_allclose(found, model.predict_interval(**asked), rtol=1e-12)
+
+
 def test_a_pipeline_is_kept(data, small_bank, tmp_path):
     model = make_pipeline(StandardScaler(), kh.ITLRegressor(kernels=small_bank))
     model.fit(data.X, data.y)

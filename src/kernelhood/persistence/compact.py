@@ -115,6 +115,8 @@ def _with_used_kernels(model: Any) -> Any:
     bank = model._bank
     if len(bank) != model.weights_.shape[-1] or getattr(model, "_adapted", None):
         return model
+    if getattr(model, "_expansion", None) is not None:
+        return model  # landmarks name the kernels that they serve, which are those with weight
     used = np.zeros(len(bank), dtype=bool)
     for name in _WEIGHTS:
         values = getattr(model, name, None)

@@ -7,11 +7,14 @@ from kernelhood.bounds import BoundTerms
 from kernelhood.calibration.crossfit import Calibration
 from kernelhood.calibration.sigmoid import Sigmoid
 from kernelhood.kernels import inputs
+from kernelhood.landmarks.expansion import LandmarkExpansion
+from kernelhood.landmarks.features import Landmarks
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.fitted.units import TargetUnits
 from kernelhood.related.adapted import Adapted
 from kernelhood.tables.encoder import TableEncoder
 from kernelhood.tables.model import TableModel
+from kernelhood.uncertainty.conformal import ConformalErrors, HeldOut
 
 _TABLES = (TableEncoder, TableModel)
 _PARTS = (
@@ -20,6 +23,10 @@ _PARTS = (
     Sigmoid,
     Adapted,
     TargetUnits,
+    LandmarkExpansion,
+    Landmarks,
+    ConformalErrors,
+    HeldOut,
     kernels.KernelBank,
     kernels.AutoBank,
     inputs.FittedInputs,
