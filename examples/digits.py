@@ -113,7 +113,7 @@ def draw(model: kh.MTONMKLClassifier, names: Sequence[str], out: Path) -> list[P
     alignment.images[0].set_clim(np.floor(20.0 * values.min()) / 20.0, 1.0)
     files = [out / "weights.png", out / "alignment.png"]
     for ax, file in zip([weights, alignment], files, strict=True):
-        ax.figure.savefig(file, dpi=120, bbox_inches="tight")
+        ax.figure.savefig(file, dpi=90, bbox_inches="tight")
     return files
 
 

@@ -56,7 +56,7 @@ def test_writes_what_it_names(run):
     assert sorted(re.findall(r"wrote (.*)", text)) == [str(file) for file in files]
     for picture in (files[0], files[2]):
         assert picture.read_bytes().startswith(b"\x89PNG")
-        assert 5_000 < picture.stat().st_size < 100_000
+        assert 5_000 < picture.stat().st_size < 60_000
 
 
 def test_report_holds_the_printed_table_and_links_the_pictures(run):
