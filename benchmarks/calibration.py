@@ -34,7 +34,9 @@ from kernelhood.experiments.data import load
 from kernelhood.experiments.protocol import run_seed, split_rows
 
 OURS = [
-    {"relation": relation, "C": C} for relation in (None, "mixed") for C in (0.125, 1.0, 8.0, 64.0)
+    {"relation": relation, "C": C}
+    for relation in ("independent", "mixed")
+    for C in (0.25, 1.0, 4.0, 16.0)
 ]
 SVCS = [{"C": C, "gamma": gamma} for C in (0.1, 1.0, 10.0, 100.0) for gamma in ("scale", 0.01)]
 
@@ -113,7 +115,7 @@ def cost(dataset: str, run: int) -> list[Any]:
     train = split.train
     rows = data.X[train], data.y[train]
     cells: list[Any] = [dataset, len(train)]
-    for relation in (None, "mixed"):
+    for relation in ("independent", "mixed"):
         seconds = []
         for probability in (False, True):
             model = kh.MTONMKLClassifier(relation=relation, probability=probability)

@@ -1,23 +1,34 @@
-"""One intercept a task or one for all: which is better where tasks share functions.
+"""Which intercept is best where tasks share functions: one a task, one for all, or shrunk.
 
     python benchmarks/intercepts.py landmine spam letter --runs 5
+    python benchmarks/intercepts.py groups smooth related tiny unrelated --runs 3
 
-Prints the accuracy (mean squared error for regression) on the validation part of the paper's
-protocol, the best over the grid of `kernelhood bench`, as mean and standard error over runs.
-The files are looked for where `kernelhood data` finds them.
+For a data set of the paper it prints the accuracy (mean squared error for regression) of shared
+functions on the validation part of the paper's protocol, the best over the grid of `kernelhood
+bench`. For a regime of `relations.py` it prints the error at the test points, over that of the
+mean of the training targets, of every relation with its parameters chosen by cross-validation.
+Both are means and standard errors over runs. Files are looked for where `kernelhood data` finds
+them.
 """
 
 from __future__ import annotations
 
 import argparse
+import warnings
 
 import numpy as np
 from _measure import print_table
+from _opponents import relative_error
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from kernelhood.experiments.data import kind_of, load
+from kernelhood.experiments.data import LOADERS, kind_of, load
 from kernelhood.experiments.methods import make_estimator, make_grid, search
 from kernelhood.experiments.protocol import CLASSIFICATION, METRICS, run_seed, split_rows
+from relations import candidates, make_regime
+from relations import search as relation_search
+
+INTERCEPTS = ("task", "common", "shrunk")
 
 
 def validation_score(name: str, run: int, intercept: str) -> float:
@@ -32,21 +43,42 @@ def validation_score(name: str, run: int, intercept: str) -> float:
     return search(model, grid, data, (split.train, split.validation), metric)[1]
 
 
+def regime_errors(regime: str, run: int) -> dict[str, list[float]]:
+    """Return the errors of every relation that couples tasks, one for each intercept."""
+    data, train = make_regime(regime, run)
+    return {
+        name: [
+            relative_error(relation_search([relation], data, train, kind), data, train)
+            for kind in INTERCEPTS
+        ]
+        for name, relation in candidates(regime, data).items()
+        if name != "independent"
+    }
+
+
+def scores(name: str, run: int) -> dict[str, list[float]]:
+    """Return the scores of one run, by relation."""
+    if name not in LOADERS:
+        return regime_errors(name, run)
+    return {"functions": [validation_score(name, run, kind) for kind in INTERCEPTS]}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="+", help="data sets")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="+", help="data sets, or regimes")
     parser.add_argument("--runs", type=int, default=5)
-    arguments = parser.parse_args()
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
     rows = []
     with threadpool_limits(1):
-        for name in arguments.names:
-            both = [
-                [validation_score(name, run, kind) for kind in ("task", "common")]
-                for run in range(arguments.runs)
-            ]
-            means, errors = np.mean(both, axis=0), np.std(both, axis=0) / np.sqrt(len(both))
-            rows.append([name] + [f"{m:.2f} ± {e:.2f}" for m, e in zip(means, errors, strict=True)])
-    print_table("Validation score", ["data set", "one a task", "one for all"], rows)
+        for name in given.names:
+            found = [scores(name, run) for run in range(given.runs)]
+            for relation in found[0]:
+                own = np.array([one[relation] for one in found])
+                means, errors = own.mean(axis=0), own.std(axis=0) / np.sqrt(max(len(own) - 1, 1))
+                shown = [f"{m:.3f} ± {e:.3f}" for m, e in zip(means, errors, strict=True)]
+                rows.append([name, relation, *shown])
+    print_table("Intercepts", ["data", "relation", "one a task", "one for all", "shrunk"], rows)
 
 
 if __name__ == "__main__":

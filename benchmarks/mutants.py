@@ -1,24 +1,23 @@
 """Do the tests notice a small mistake? Change one token of the source at a time and run them.
 
-    python benchmarks/mutants.py [--mutants 100] [--seed 0] [--jobs 2] [--show] [--only N]
+    python benchmarks/mutants.py [--mutants 100] [--seed 0] [--jobs 2] [--patience S] [--only N]
 
 Mutant N of a seed is the N-th place of the source, in an order drawn at random. The tests that
 mirror its file come first, then those of the estimators and of the search; the first failure kills
-it, as does a test that takes a minute longer than ten times what it takes without a mutant.
+it, as does a test that takes a minute longer than ten times what it takes without a mutant. With
+--patience what is not killed within so many seconds counts as a survivor.
 
 Source, tests and what Numba compiled are copied to the folder for temporary files and kept there
-until one of them changes. Two first runs tell how long each test takes, and which fail already and
+until one of them changes. A first run tells how long each test takes, and which fail already and
 are left out. This file is the plugin of pytest for that, too.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import faulthandler
 import fcntl
 import hashlib
-import io
 import json
 import os
 import random
@@ -30,17 +29,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import tokenize
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
 
 import hypothesis
+import numpy as np
 import pytest
 from _measure import print_table
+from _mutation import Mutant, places
 
 LOW = ["formulations", "losses", "relations", "penalties", "operators", "solvers"]
 FOLDERS = [*LOW, "estimators", "model_selection"]
@@ -49,110 +46,6 @@ FIRST = ["test_model.py", "test_methods_conic.py", "test_methods_limits.py", "te
 LAST = ["test_sharing.py", "test_transfer.py", "test_all_methods.py", "test_search.py"]
 LEFT_OUT = ["test_interrupt.py"]
 FAILED = -1.0
-
-SWAPS = "< <=, < >, > >=, == !=, + -, * /, += -=, *= /=, and or"
-NAMES = "min max, minimum maximum, fmin fmax, argmin argmax, nanmin nanmax, any all"
-
-
-def both_ways(pairs: str) -> dict[str, list[str]]:
-    """Return what stands for each word of a list of pairs."""
-    both: dict[str, list[str]] = {}
-    for left, right in (pair.split() for pair in pairs.split(", ")):
-        both.setdefault(left, []).append(right)
-        both.setdefault(right, []).append(left)
-    return both
-
-
-class Mutant(NamedTuple):
-    """A place in a file, by characters, and what stands there instead."""
-
-    file: str
-    start: int
-    end: int
-    text: str
-
-    def applied(self, source: str) -> str:
-        """Return the source with the change."""
-        return source[: self.start] + self.text + source[self.end :]
-
-    def described(self, source: str) -> str:
-        """Return file, line, and the line before and after."""
-        line = source.count("\n", 0, self.start)
-        before, after = (text.splitlines()[line].strip() for text in (source, self.applied(source)))
-        return f"{self.file}:{line + 1}: {before}  ->  {after}"
-
-
-def is_left_out(node: ast.AST) -> bool:
-    """Return whether a node is text or types, or does not matter for what is computed."""
-    match node:
-        case ast.Raise() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
-            return True
-        case ast.FunctionDef(name=name):
-            return "repr" in name or "plot" in name or name == "__str__"
-        case ast.If(test=test):
-            return "TYPE_CHECKING" in ast.unparse(test)
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            return name in ("warn", "print", "TypeVar")
-    return False
-
-
-def nodes_that_matter(node: ast.AST, defaults: bool, top: bool = True) -> Iterator[ast.AST]:
-    """Yield the nodes below one, with the default arguments of `__init__` or without them."""
-    for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns", "decorator_list"):
-            continue
-        if field == "args" and not defaults and getattr(node, "name", "") == "__init__":
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            targets = getattr(child, "targets", [getattr(child, "target", None)])
-            is_setting = top and any(getattr(one, "id", "").isupper() for one in targets)
-            if isinstance(child, ast.AST) and not is_setting and not is_left_out(child):
-                yield child
-                yield from nodes_that_matter(child, defaults, top=False)
-
-
-def places(source: str, defaults: bool) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield where each place starts and ends, and what can stand there instead."""
-    swaps, names = both_ways(SWAPS), both_ways(NAMES)
-    lines = source.splitlines(keepends=True)
-    starts = [sum(map(len, lines[:row])) for row in range(len(lines) + 1)]
-    tokens = [
-        (starts[one.start[0] - 1] + one.start[1], one.string)
-        for one in tokenize.generate_tokens(io.StringIO(source).readline)
-        if one.string in swaps
-    ]
-
-    def at(row: int, column: int) -> int:  # `ast` counts the bytes of a line
-        return starts[row - 1] + len(lines[row - 1].encode()[:column].decode())
-
-    for node in nodes_that_matter(ast.parse(source), defaults):
-        sides: list[ast.expr] = []
-        match node:
-            case ast.Compare(left=left, comparators=others):
-                sides = [left, *others]
-            case ast.BinOp(left=left, right=right) | ast.AugAssign(target=left, value=right):
-                sides = [left, right]
-            case ast.BoolOp(values=sides):
-                pass
-            case ast.UnaryOp(op=ast.USub() | ast.Not()):
-                start = at(node.lineno, node.col_offset)
-                yield start, start + (1 if isinstance(node.op, ast.USub) else 4), [""]
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in names:
-                end = at(node.func.end_lineno, node.func.end_col_offset)
-                yield end - len(name), end, names[name]
-            case ast.Constant(value=bool() | int() | float() as value) if abs(value) <= 100:
-                # Twice a tiny tolerance is as good a tolerance; one more is none.
-                changes = [value + 1] if abs(value) < 1e-3 else [value + 1, 2 * value]
-                changes = [not value] if isinstance(value, bool) else changes
-                start = at(node.lineno, node.col_offset)
-                yield start, at(node.end_lineno, node.end_col_offset), [repr(x) for x in changes]
-        if any(isinstance(getattr(one, "value", None), str) for one in sides):
-            sides = sides if isinstance(node, ast.Compare) else []
-        for left, right in pairwise(sides):
-            low, high = (left.end_lineno, left.end_col_offset), (right.lineno, right.col_offset)
-            for start, text in tokens:
-                if at(*low) <= start < at(*high):
-                    yield start, start + len(text), swaps[text]
 
 
 def all_mutants(root: Path, seed: int) -> list[Mutant]:
@@ -169,7 +62,7 @@ def all_mutants(root: Path, seed: int) -> list[Mutant]:
 def sources(root: Path) -> list[Path]:
     package = root / "src" / "kernelhood"
     found = [
-        one for name in FOLDERS for one in (package / f"{name}.py", *package.glob(f"{name}/*"))
+        one for name in FOLDERS for one in (package / f"{name}.py", *package.glob(f"{name}/**/*"))
     ]
     text = ("__init__.py", "_docs.py")
     return sorted(
@@ -184,10 +77,12 @@ def tests_for(root: Path, file: Path) -> list[str]:
         found = [root / "tests" / f"test_{name}.py", *(root / "tests" / name).glob("test_*.py")]
         return sorted(found, key=lambda one: (one.name in LAST, one.name not in FIRST, one))
 
-    folder = file.stem if file.parent.name == "kernelhood" else file.parent.name
+    folder = Path(file.relative_to(root / "src" / "kernelhood").parts[0]).stem
     above = [*(LOW[LOW.index(folder) + 1 :] if folder in LOW else []), "estimators"]
     files = [root / "tests" / folder / f"test_{file.stem.strip('_')}.py", *of(folder), file]
-    files += [one for name in [*above, "model_selection", "extending"] for one in of(name)]
+    files += [
+        one for name in [*above, "model_selection", "uncertainty", "extending"] for one in of(name)
+    ]
     kept = (one for one in dict.fromkeys(files) if one.exists() and one.name not in LEFT_OUT)
     return [str(one.relative_to(root)) for one in kept]
 
@@ -204,19 +99,19 @@ class Tree:
         self.folder, self.times = folder, folder / "times.json"
 
     def make(self, root: Path) -> None:
-        """Copy `root` and run the tests twice: to compile, and to see how long each takes."""
+        """Copy `root` and run the tests, which compiles, to see how long each takes."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for name in ("src", "tests"):
             no_cache = shutil.ignore_patterns("__pycache__")
             shutil.copytree(root / name, self.folder / name, ignore=no_cache)
         for name in ("docs", "examples", "benchmarks", "README.md"):
             (self.folder / name).symlink_to(root / name)
-        for file in (root / "pyproject.toml", __file__, Path(__file__).with_name("_measure.py")):
+        ours = [Path(__file__).with_name(name) for name in ("_measure.py", "_mutation.py")]
+        for file in (root / "pyproject.toml", __file__, *ours):
             shutil.copy(file, self.folder)
         files = [one for file in sources(self.folder) for one in tests_for(self.folder, file)]
         command = ["pytest", *dict.fromkeys(files), "--continue-on-collection-errors"]
-        for _ in range(2):
-            self.run(command, 3600.0, NUMBA_CACHE_DIR=str(self.folder / "warm"), MUTANTS_CLEAN="1")
+        self.run(command, 7200.0, NUMBA_CACHE_DIR=str(self.folder / "warm"), MUTANTS_CLEAN="1")
 
     def copy(self, folder: Path) -> Tree:
         """Return a copy; Numba's folders are named by the path of the source."""
@@ -268,8 +163,11 @@ class Tree:
             found |= {one for one, used in imports.items() if used & modules}
         return found
 
-    def survives(self, mutant: Mutant) -> tuple[bool | None, str]:
-        """Return whether a mutant lives, None where it cannot be imported, and what killed it."""
+    def survives(self, mutant: Mutant, patience: float) -> tuple[bool | None, str]:
+        """Return whether a mutant lives, None where it cannot be imported, and what killed it.
+
+        One that is not killed within `patience` seconds lives.
+        """
         file, cache = self.folder / mutant.file, self.folder / "cache"
         times, source, status = json.loads(self.times.read_text()), file.read_text(), file.stat()
         shutil.rmtree(cache, ignore_errors=True)
@@ -282,7 +180,9 @@ class Tree:
         variables = {"NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             file.write_text(mutant.applied(source))
-            code, out = self.run(["pytest", "-x", *tests], seconds, **variables)
+            code, out = self.run(["pytest", "-x", *tests], min(seconds, patience), **variables)
+            if code is None and patience < seconds:
+                return True, ""
             module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
             # No test failed but what the tests import: is it the source?
             if code in (2, 4) and self.run([module], 120.0, **variables)[0] != 0:
@@ -368,6 +268,7 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=np.inf, help="seconds for a mutant")
     parser.add_argument("--show", action="store_true", help="print each mutant as it ends")
     parser.add_argument("--only", type=int, help="the number of one mutant to show and run")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
@@ -390,7 +291,7 @@ def main() -> None:
                     return
                 lives[number] = True
             start = time.perf_counter()
-            lives[number], killer = tree.survives(mutants[number])
+            lives[number], killer = tree.survives(mutants[number], given.patience)
             word = {True: "survives", False: f"killed by {killer}", None: killer}[lives[number]]
             if given.show or given.only is not None:
                 seconds = time.perf_counter() - start

@@ -60,9 +60,13 @@ def candidates(regime: str, data: Any) -> dict[str, Any]:
     return found
 
 
-def search(relations: list[Any], data: Any, train: np.ndarray) -> kh.KernelSearchCV:
+def search(
+    relations: list[Any], data: Any, train: np.ndarray, intercept: str = "auto"
+) -> kh.KernelSearchCV:
     """Choose among relations and prices by cross-validation."""
-    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", epsilon=0.1)
+    model = kh.MTONMKLRegressor(
+        kernels="paper", formulation="corrected", epsilon=0.1, intercept=intercept
+    )
     grid = [
         {
             "relation": [one],
