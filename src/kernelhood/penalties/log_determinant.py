@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from typing import Self
 
+import numpy as np
+
 from kernelhood._typing import Array, Flags
 from kernelhood.penalties.linear import Linear
+
+_NOTHING = 1e-10
 
 
 class LogDeterminant(Linear):
@@ -29,6 +33,16 @@ class LogDeterminant(Linear):
     def __init__(self, price: Array, learn_noise: bool = True) -> None:
         super().__init__(price)
         self.learn_noise = learn_noise
+
+    def units(self, mean_diagonals: Array, size: float) -> tuple[Flags, Array]:
+        """Return which kernels take part, and the weights to measure theirs by.
+
+        Kernels without a price are left out: they do nothing that free intercepts do not.
+        """
+        kept = super().units(mean_diagonals, size)[0]
+        share = np.where(kept, self.price / np.where(kept, mean_diagonals, 1.0), 0.0)
+        kept = kept & (share > _NOTHING * share.max(initial=0.0))
+        return kept, size / mean_diagonals[kept]
 
     def restricted(self, kept: Flags, scale: Array) -> Self:
         """Return the penalty of some of the weights, in other units."""

@@ -26,10 +26,10 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelhood._typing import Array, Flags
+from kernelhood._typing import Array
 from kernelhood.operators import DenseKernels
 from kernelhood.operators.weighted_traces import weighted_traces
-from kernelhood.penalties import Linear
+from kernelhood.penalties import Linear, LogDeterminant
 from kernelhood.penalties.free_step import damped_minimiser
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.least_squares.block import LeastSquares
@@ -39,7 +39,6 @@ from kernelhood.solvers.problem import Problem, State
 from kernelhood.solvers.solution import Solution, relative_gap
 
 _EXACT = 1e-12
-_NOTHING = 1e-10
 _ROUNDING = 1e-12
 _LEAST_SCALE = 1e-20
 _FIRST_DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
@@ -92,15 +91,6 @@ class _Point:
         return relative_gap(missing, state.svm_value + tangent.value(state.x), size)
 
 
-class _Contrasting(Linear):
-    """Prices at weight 0; kernels that have none do nothing that intercepts do not."""
-
-    def units(self, mean_diagonals: Array, size: float) -> tuple[Flags, Array]:
-        """Return which kernels take part, and the weights to measure theirs by."""
-        kept = super().units(mean_diagonals, size)[0] & (self.price > _NOTHING)
-        return kept, size / mean_diagonals[kept]
-
-
 class _Evidence:
     """J and its slope as functions of the weights.
 
@@ -122,18 +112,17 @@ class _Evidence:
         block.in_double_precision()
         self.block, self.operator, self.learn_noise = block, operator, learn_noise
         self.n_free = block.n_samples - len(block.loss.group_starts) + 1
-        self.problem = Problem([block], _Contrasting(self._first_prices()))
+        self.problem = Problem([block], LogDeterminant(self._first_prices()))
 
     def _first_prices(self) -> Array:
-        """Return the prices at weight 0, as shares of what the traces alone would cost."""
+        """Return the prices at weight 0, up to a factor: traces, without what intercepts do."""
         cost, loss = self.block.loss.cost, self.block.loss
         group = loss.spread(np.arange(len(loss.group_starts) - 1))
         Z = np.where(
             group[:, None] == group, -np.outer(cost, cost / loss.spread(loss.sums(cost))), 0
         )
         Z[np.diag_indices_from(Z)] += cost
-        whole = weighted_traces(self.operator, np.diag(cost))
-        return weighted_traces(self.operator, Z) / np.maximum(whole, 1e-300)
+        return weighted_traces(self.operator, Z)
 
     def start(self, weights: Array | None) -> Array:
         """Return weights to start from, with which functions are as large as the noise."""
