@@ -1,38 +1,64 @@
-"""What a search needs to know of the formulations: equal models, their order, and looking ahead."""
+"""From a formulation to penalties, and what a search needs to know: equal models, their order."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from kernelhood._typing import Array
 from kernelhood.estimators._jointly import JointStep
-from kernelhood.formulations import Formulation, as_formulation, in_domain, why_outside
+from kernelhood.formulations import (
+    Evidence,
+    Formulation,
+    as_formulation,
+    check_domain,
+    in_domain,
+    why_outside,
+)
+from kernelhood.losses import Squared
 from kernelhood.penalties import Concave, Penalty
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.pipeline.task_kernels import TaskKernels
 from kernelhood.solvers.concave_path import solved_rewards
+from kernelhood.solvers.neighborhood import neighborhood_weights
 from kernelhood.solvers.solution import Solution
 
 
 class FormulationSearch(JointStep):
-    """The formulations along a path of models."""
+    """The formulations: their penalties, and their order along a path of models."""
 
     _path_parameters: tuple[str, ...] = ("eta", "beta", "specific_cost")
 
     eta: float
     beta: float
     formulation: str | Formulation
+    neighborhood: Any
 
-    @abstractmethod
-    def _task_penalty(self, kernels: TaskKernels, problem: TaskProblem) -> Penalty:
-        """Return the penalty of one task."""
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self._reading, Evidence):
+            _check_evidence(vars(self))
+        if self.neighborhood is None:
+            check_domain(self.formulation, self.eta, self.beta)
 
     @property
     def _reading(self) -> Formulation:
         return as_formulation(self.formulation)
+
+    def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
+        terms = self._reading.coefficients(self.eta, self.beta)
+        return self._reading.penalty(terms, gram, d, n_samples)
+
+    def _task_penalty(self, kernels: TaskKernels, problem: TaskProblem) -> Penalty:
+        """Return the penalty of one task."""
+        counted = float(problem.sample_weight.sum())
+        return self._penalty(lambda: kernels.gram, kernels.traces, counted)
+
+    def _closed_form(self, weights: Array, gamma: Array) -> Array:
+        terms = self._reading.coefficients(self.eta, self.beta)
+        return neighborhood_weights(weights, gamma, terms.s, terms.r)
 
     @classmethod
     def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,3 +106,29 @@ class FormulationSearch(JointStep):
     def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
         """Return a key that differs where the kernels or the intercepts of the corners do."""
         return "corners", self._relation.key, self._groups_of_intercepts, penalty.row.tobytes()
+
+
+def _check_evidence(params: Mapping[str, Any]) -> None:
+    """Raise where parameters ask for what the evidence does not offer."""
+    loss = params.get("loss", "hinge")
+    if loss != "squared" and not isinstance(loss, Squared):
+        raise ValueError(
+            "formulation='evidence' needs loss='squared', of which it is the Gaussian reading: got "
+            f"{f'loss={loss!r}' if 'loss' in params else 'a classifier'}; use 'normalized' or "
+            "'corrected' with other losses."
+        )
+    if params["operator"] in ("low_rank", "on_demand"):
+        raise ValueError(
+            "formulation='evidence' holds all kernel matrices: got "
+            f"operator={params['operator']!r}; use 'auto' or 'dense'."
+        )
+    if params["neighborhood"] is not None:
+        raise ValueError(
+            "neighborhood has no place in formulation='evidence', where weights have no other "
+            "price than the likelihood: leave one of them out."
+        )
+    if np.isfinite(params["specific_cost"]) and params["specific_cost"] != 1.0:
+        raise ValueError(
+            "specific_cost must be 1 or infinite with formulation='evidence', which prices weights "
+            f"by the likelihood alone: got {params['specific_cost']:g}."
+        )

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelhood._typing import Array
 from kernelhood.calibration.classifier import ProbabilisticClassifier
 from kernelhood.estimators._formulation_search import FormulationSearch
+from kernelhood.estimators._posterior import GaussianRegression
 from kernelhood.estimators.neighborhoods.step import GivenNeighborhoodStep
-from kernelhood.formulations import (
-    FORMULATIONS,
-    Formulation,
-    check_domain,
-)
+from kernelhood.formulations import NAMED, Formulation
 from kernelhood.losses import Loss, RidgeLoss
-from kernelhood.penalties import Concave, Penalty
+from kernelhood.penalties import Concave, LogDeterminant, Penalty
 from kernelhood.pipeline.docs import documented
 from kernelhood.pipeline.inspection import Neighborhood
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
@@ -27,13 +22,13 @@ from kernelhood.pipeline.targets import MultiTaskClassifier
 from kernelhood.pipeline.task_kernels import TaskKernels
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave
+from kernelhood.solvers.least_squares.evidence import solve_evidence
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
+from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import valued
 from kernelhood.uncertainty.intervals import CalibratedRegressor
-from kernelhood.uncertainty.quantiles import QuantilePath
 
 _LARGE, _THINNING = 1200, 3
 
@@ -49,12 +44,15 @@ class _NeighborhoodStep(FormulationSearch):
     beta : float
         Weight of the regulariser that the Rademacher bound suggests. In `normalized`, the larger,
         the wider the kernels that are chosen; otherwise, the larger, the smaller their weights.
-    formulation : {"normalized", "corrected", "printed"}
+    formulation : {"normalized", "corrected", "printed", "evidence"} or Formulation
         Which problem the paper's iteration is read as; see the page "Reading the paper".
         `normalized`, the default, fixes the trace of each task's kernel and rewards concentrated
         spectra; its gap is that of the convex problem that its stationary point solves.
         `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
-        `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``.
+        `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``. `evidence`, for
+        regression with ``loss="squared"``, is none of the paper's: weights and noise are those of
+        the likeliest Gaussian process, without `C`, `eta` and `beta`; ``objective_`` is minus the
+        log likelihood, and `predict` has standard deviations.
     missing : {"error", "indicator"}
         What missing values in X are: an error, or filled by the mean of the training rows, in
         columns of categories by the most frequent one. With "indicator" each column in which
@@ -85,27 +83,11 @@ class _NeighborhoodStep(FormulationSearch):
     _parameter_constraints: dict[str, Any] = {
         "eta": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="neither")],
-        "formulation": [StrOptions(set(FORMULATIONS)), Formulation],
+        "formulation": [StrOptions(set(NAMED)), Formulation],
         "missing": [StrOptions({"error", "indicator"})],
     }
 
-    eta: float
-    beta: float
     formulation: str | Formulation
-    neighborhood: Any
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.neighborhood is None:
-            check_domain(self.formulation, self.eta, self.beta)
-
-    def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
-        terms = self._reading.coefficients(self.eta, self.beta)
-        return self._reading.penalty(terms, gram, d, n_samples)
-
-    def _task_penalty(self, kernels: TaskKernels, problem: TaskProblem) -> Penalty:
-        counted = float(problem.sample_weight.sum())
-        return self._penalty(lambda: kernels.gram, kernels.traces, counted)
 
     def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
         penalty = self._task_penalty(kernels, problem)
@@ -135,10 +117,6 @@ class _NeighborhoodStep(FormulationSearch):
         part = TaskKernels(kernels.bank, some.X, some.sample_weight)
         return replace(problem, weights=self._solve_task(part, some).solution.weights)
 
-    def _closed_form(self, weights: Array, gamma: Array) -> Array:
-        terms = self._reading.coefficients(self.eta, self.beta)
-        return neighborhood_weights(weights, gamma, terms.s, terms.r)
-
     def _minimise(
         self,
         blocks: list[Block],
@@ -149,6 +127,9 @@ class _NeighborhoodStep(FormulationSearch):
     ) -> Solution:
         """Solve problem (P)."""
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if isinstance(penalty, LogDeterminant):
+            learns = penalty.learn_noise
+            return solve_evidence(blocks, learn_noise=learns, weights=problem.weights, **limits)
         if not isinstance(penalty, Concave):
             return solve(Problem(blocks, penalty), start=start, **limits)
         key = self._corner_key(penalty)
@@ -229,7 +210,9 @@ class MTONMKLClassifier(
 
 
 @documented
-class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, CalibratedRegressor):
+class MTONMKLRegressor(
+    GaussianRegression, GivenNeighborhoodStep, _NeighborhoodStep, CalibratedRegressor
+):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters

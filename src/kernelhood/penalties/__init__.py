@@ -5,6 +5,7 @@ from kernelhood.penalties.concave import Concave
 from kernelhood.penalties.distance import Distance
 from kernelhood.penalties.fixed import Fixed
 from kernelhood.penalties.linear import Linear
+from kernelhood.penalties.log_determinant import LogDeterminant
 from kernelhood.penalties.lp_ball import LpBall
 from kernelhood.penalties.quadratic import Quadratic
 from kernelhood.penalties.shared_simplices import SharedSimplices
@@ -16,6 +17,7 @@ __all__ = [
     "DualPoint",
     "Fixed",
     "Linear",
+    "LogDeterminant",
     "LpBall",
     "Penalty",
     "Proposal",

@@ -37,6 +37,8 @@ class Solution(NamedTuple):
         Objective and relative duality gap after each of them.
     bend : float
         The part of the gain that grows with the square of v; 0 where losses have a box.
+    noise_scale : float
+        What the inverse costs of a squared loss are multiplied by, where their scale was learned.
     """
 
     weights: Array
@@ -49,6 +51,7 @@ class Solution(NamedTuple):
     n_iter: int
     trace: Array
     bend: float = 0.0
+    noise_scale: float = 1.0
 
     @property
     def gap(self) -> float:

@@ -113,7 +113,7 @@ class LeastSquares(Block):
             Of no use here: see `Block.solve`.
         """
         theta, loss, operator = weights / self.units.weight, self.loss, self.operator
-        factor = self._factor_at(theta)
+        factor = self.factor_at(theta)
         products, v = operator.no_products(), np.zeros(self.n_samples)
         rest = loss.target
         for _ in range(_REFINEMENTS):
@@ -129,13 +129,24 @@ class LeastSquares(Block):
 
     def hessian(self, weights: Array, point: BlockPoint, kept: Flags | None) -> Array:
         """Return the Hessian of S for the kept weights, ``U'ZU`` with all samples."""
-        factor = self._factor_at(weights / self.units.weight)
+        factor = self.factor_at(weights / self.units.weight)
         U = self.operator.columns(point.products, np.arange(self.n_samples), kept)
         half = factor.without_intercepts(U)
         return np.asarray(half.T @ half) * (self.units.value / self.units.weight**2)
 
-    def _factor_at(self, theta: Array) -> Factor:
-        """Return the factor of the kernel matrix and the ridge; the last one is kept."""
+    def in_double_precision(self) -> None:
+        """Compute all factors in double precision, whatever the kernels are held in."""
+        if self._rows.dtype != np.float64:
+            self._rows, self._factor = np.empty(self._rows.shape), None
+
+    def factor_at(self, theta: Array) -> Factor:
+        """Return the factor of the kernel matrix and the ridge; the last one is kept.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_weights,)
+            The weights in the block's own units.
+        """
         if self._factor is not None and np.array_equal(theta, self._factor[0]):
             return self._factor[1]
         self._factor = None

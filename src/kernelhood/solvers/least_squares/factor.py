@@ -46,12 +46,18 @@ class Factor:
         return np.asarray(trtrs(self.L, right, lower=1)[0], dtype=np.float64)
 
     @cached_property
-    def _groups(self) -> Array:
-        """An orthonormal basis of the columns of ``L^-1 E``."""
+    def basis(self) -> tuple[Array, Array]:
+        """The orthonormal and the triangular factor of ``L^-1 E``."""
         sizes = np.diff(self.group_starts)
         E = np.zeros((len(self.L), len(sizes)), order="F")
         E[np.arange(len(E)), np.repeat(np.arange(len(sizes)), sizes)] = 1.0
-        return np.asarray(np.linalg.qr(self.half(E))[0])
+        Q, R = np.linalg.qr(self.half(E))
+        return np.asarray(Q), np.asarray(R)
+
+    @property
+    def _groups(self) -> Array:
+        """An orthonormal basis of the columns of ``L^-1 E``."""
+        return self.basis[0]
 
     def without_intercepts(self, right: Array) -> Array:
         """Return W with ``W'W = right' Z right``, of shape (n_samples, n_columns)."""
@@ -60,6 +66,29 @@ class Factor:
 
     def solve(self, right: Array) -> Array:
         """Return ``Z right`` for one vector of shape (n_samples,)."""
+        return np.asarray(self.back(self.without_intercepts(right[:, None]))[:, 0])
+
+    @property
+    def log_determinant(self) -> float:
+        """The logarithm of the determinant of A on the vectors that sum to zero over each group.
+
+        With orthonormal columns N that span them it is that of ``N'AN``.
+        """
+        own = np.log(np.abs(np.diagonal(self.basis[1]))).sum()
+        sizes = np.log(np.diff(self.group_starts)).sum()
+        whole = np.log(np.diagonal(self.L).astype(np.float64)).sum()
+        return float(2.0 * (whole + own) - sizes)
+
+    def back(self, right: Array) -> Array:
+        """Return ``L'^-1 right``, of shape (n_samples, n_columns)."""
         trtrs = lapack.strtrs if self.L.dtype == np.float32 else lapack.dtrtrs
-        half = self.without_intercepts(right[:, None])
-        return np.asarray(trtrs(self.L, half, lower=1, trans=1)[0][:, 0], dtype=np.float64)
+        return np.asarray(trtrs(self.L, right, lower=1, trans=1)[0], dtype=np.float64)
+
+    def inverse(self) -> Array:
+        """Return Z, of shape (n_samples, n_samples); all of it, as a matrix in C's order."""
+        potri = lapack.spotri if self.L.dtype == np.float32 else lapack.dpotri
+        found = np.asarray(potri(self.L, lower=1)[0], dtype=np.float64).T
+        found = np.triu(found)
+        found += np.triu(found, 1).T
+        outer = self.back(self._groups)
+        return np.asarray(found - outer @ outer.T)

@@ -1,0 +1,238 @@
+"""Weights and noise by the evidence: the likelihood of the targets under a Gaussian process.
+
+The squared loss is the Gaussian model ``y = f + intercepts + noise`` with the covariance
+
+    scale * A,   A = sum_m weights_m K^m + diag(1 / cost)
+
+Intercepts are free, so that what counts are the n - g contrasts of the targets, which no intercept
+changes. Their negative log likelihood is
+
+    J = S(weights) / scale + 1/2 log det A + (n - g)/2 log(2 pi scale),
+
+S being the value of the ridge regression and the determinant that of A on the contrasts. The scale
+is 1 where the noise is given; where it is learned, the best one is known: ``2 S / (n - g)``.
+
+The determinant is concave in the weights, and so is log S in S: with their tangents in their place
+J is a ridge regression whose weights have the prices ``scale / 2 tr(Z K^m)``, convex and certified
+as such. Weights that solve it at their own tangent are stationary, and its gap is the certificate.
+Steps take the average of the observed and the expected Hessian, in which the traces of two kernels
+cancel; where such a step fails, the majoriser's own step never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from kernelhood._typing import Array
+from kernelhood.operators import DenseKernels
+from kernelhood.operators.weighted_traces import weighted_traces
+from kernelhood.penalties import Linear, LogDeterminant
+from kernelhood.penalties.free_step import damped_minimiser
+from kernelhood.solvers.block import Block
+from kernelhood.solvers.least_squares.block import LeastSquares
+from kernelhood.solvers.least_squares.factor import Factor
+from kernelhood.solvers.loop import as_solution
+from kernelhood.solvers.problem import Problem, State
+from kernelhood.solvers.solution import Solution, relative_gap
+
+_EXACT = 1e-12
+_ROUNDING = 1e-12
+_LEAST_SCALE = 1e-20
+_FIRST_DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
+_GOOD, _POOR = 0.25, 0.1
+_FAILURES = 3
+
+
+class _Point:
+    """Weights with their evidence; what a step needs is computed where one is taken.
+
+    Parameters
+    ----------
+    evidence : _Evidence
+        The problem.
+    state : State
+        The weights, and the ridge regression at them.
+    scale : float
+        What the covariance is multiplied by.
+    value : float
+        J, the negative log likelihood.
+    """
+
+    def __init__(self, evidence: _Evidence, state: State, scale: float, value: float) -> None:
+        self.evidence, self.state, self.scale, self.value = evidence, state, scale, value
+
+    @property
+    def q(self) -> Array:
+        """Minus the slope of the first part of J."""
+        return self.state.dual.q / self.scale
+
+    @cached_property
+    def prices(self) -> Array:
+        """The slope of half the log determinant."""
+        return self.evidence.prices(self.state.x)
+
+    @cached_property
+    def hessian(self) -> Array:
+        """The average of the observed and the expected Hessian of J."""
+        H, q = self.evidence.problem.hessian(self.state), self.state.dual.q
+        if self.evidence.learn_noise:
+            H = H - np.outer(q, q) * (2.0 / max(self.state.svm_value, 1e-300))
+        return H * (0.5 / self.scale)
+
+    @cached_property
+    def gap(self) -> float:
+        """The relative gap of the ridge regression with the tangent's prices."""
+        state, tangent = self.state, Linear(self.scale * self.prices)
+        missing = tangent.gap(state.x, state.svm_value, state.dual)
+        size = max(state.svm_value, self.evidence.problem.floor)
+        return relative_gap(missing, state.svm_value + tangent.value(state.x), size)
+
+
+class _Evidence:
+    """J and its slope as functions of the weights.
+
+    Parameters
+    ----------
+    block : Block
+        Kernels and targets: a `LeastSquares` with kernels in memory.
+    learn_noise : bool
+        Whether the scale is learned.
+    """
+
+    def __init__(self, block: Block, learn_noise: bool) -> None:
+        operator = block.operator
+        if not isinstance(block, LeastSquares) or not isinstance(operator, DenseKernels):
+            raise ValueError(
+                "cache_size is too small for formulation='evidence', which holds the matrices of "
+                "all kernels: raise it, use fewer kernels, or another formulation."
+            )
+        block.in_double_precision()
+        self.block, self.operator, self.learn_noise = block, operator, learn_noise
+        self.n_free = block.n_samples - len(block.loss.group_starts) + 1
+        self.problem = Problem([block], LogDeterminant(self._first_prices()))
+
+    def _first_prices(self) -> Array:
+        """Return the prices at weight 0, up to a factor: traces, without what intercepts do."""
+        cost, loss = self.block.loss.cost, self.block.loss
+        group = loss.spread(np.arange(len(loss.group_starts) - 1))
+        Z = np.where(
+            group[:, None] == group, -np.outer(cost, cost / loss.spread(loss.sums(cost))), 0
+        )
+        Z[np.diag_indices_from(Z)] += cost
+        return weighted_traces(self.operator, Z)
+
+    def start(self, weights: Array | None) -> Array:
+        """Return weights to start from, with which functions are as large as the noise."""
+        first = self.problem.start()
+        if weights is None or len(weights) != self.operator.n_weights:
+            return first
+        x = self.problem.x_of(weights)
+        return x * (first.sum() / x.sum()) if x.any() else first
+
+    def at(self, x: Array, near: _Point | None = None) -> _Point:
+        """Return the evidence at weights in the problem's units."""
+        block, n = self.block, self.n_free
+        start = self.problem.at(x) if near is None else near.state
+        start = start._replace(objective=start.svm_value)
+        state = self.problem.solve(x, start, _EXACT, 0.0)
+        scale = 1.0
+        if self.learn_noise and n > 0:
+            scale = max(2.0 * state.svm_value / n, _LEAST_SCALE * block.units.value)
+        logs = self._factor(x).log_determinant + n * np.log(2.0 * np.pi * scale)
+        # The block has its largest cost as a unit.
+        logs -= n * np.log(block.units.box / block.units.target)
+        return _Point(self, state, scale, state.svm_value / scale + 0.5 * float(logs))
+
+    def _factor(self, x: Array) -> Factor:
+        return self.block.factor_at(self.problem.weights(x) / self.block.units.weight)
+
+    def prices(self, x: Array) -> Array:
+        """Return the slope of half the log determinant."""
+        traces = weighted_traces(self.operator, self._factor(x).inverse())[self.problem.kept]
+        return 0.5 * traces * self.problem.unit / self.block.units.weight
+
+    def step(self, here: _Point, damping: float) -> Array:
+        """Return what the damped second-order model prefers."""
+        slope, unit = here.prices - here.q, self.problem.small_unit(here.state)
+        return damped_minimiser(here.hessian, slope, here.state.x, here.q, damping, unit)
+
+    def promised(self, here: _Point, x: Array) -> float:
+        """Return by how much the second-order model falls."""
+        step = x - here.state.x
+        found = -float((here.prices - here.q + 0.5 * here.hessian @ step) @ step)
+        return max(found, 1e-300)
+
+
+def solve_evidence(
+    blocks: Sequence[Block],
+    *,
+    learn_noise: bool = True,
+    weights: Array | None = None,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> Solution:
+    """Return weights that are stationary points of the evidence.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        Kernels and targets, one `LeastSquares`; its costs are the inverse variances of the noise,
+        up to a common factor where that is learned.
+    learn_noise : bool
+        Whether this factor is learned.
+    weights : ndarray of shape (n_weights,), optional
+        Where to start; only their proportions count. By default all are equal.
+    tol : float
+        Relative gap of the tangent problem that a stationary point has to solve.
+    max_iter : int
+        Largest number of linear systems.
+
+    Returns
+    -------
+    Solution
+        With the variances of the functions as weights, and `noise_scale`, the factor. Its trace
+        has the negative log likelihood, which never rises, and the gap of the tangent problem.
+    """
+    (block,) = blocks
+    evidence = _Evidence(block, learn_noise)
+    here = evidence.at(evidence.start(weights))
+    trace, damping, failures = [(here.value, here.gap)], _FIRST_DAMPING, 0
+    while trace[-1][1] > tol and len(trace) < max_iter and failures <= _FAILURES:
+        if failures < _FAILURES:
+            x = evidence.step(here, damping)
+        else:
+            x = here.state.x * np.sqrt(np.maximum(here.q, 0.0) / here.prices)
+        trial = evidence.at(x, here)
+        gained, least = here.value - trial.value, _ROUNDING * abs(here.value)
+        # Where rounding hides what is gained, the slope still tells.
+        if gained > least or (gained >= -least and trial.gap < here.gap):
+            damping = _next_damping(damping, gained / evidence.promised(here, x))
+            here, failures = trial, 0
+        else:
+            damping, failures = 10.0 * max(damping, 1e-3), failures + 1
+        trace.append((min(here.value, trace[-1][0]), here.gap))
+    return _in_users_units(evidence, here, np.array(trace))
+
+
+def _next_damping(damping: float, ratio: float) -> float:
+    """Return the damping after a step that gained a share of what it promised."""
+    if ratio > _GOOD:
+        return max(0.1 * damping, _LEAST_DAMPING)
+    return 3.0 * damping if ratio < _POOR else damping
+
+
+def _in_users_units(evidence: _Evidence, here: _Point, trace: Array) -> Solution:
+    """Return the solution with the scale in the weights, which are variances then."""
+    found, scale = as_solution(evidence.problem, here.state, trace), here.scale
+    return found._replace(
+        weights=scale * found.weights,
+        v=found.v / scale,
+        svm_value=found.svm_value / scale,
+        gain=found.gain / scale,
+        q=found.q / scale**2,
+        bend=found.bend / scale,
+        noise_scale=scale,
+    )
