@@ -19,6 +19,9 @@ from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.scores import task_means
 from kernelhood.tasks import TaskRows
 
+#: Methods that return several values a row, in the last axis and ascending.
+_LEVELS = ("predict_quantiles", "predict_interval")
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -127,9 +130,18 @@ class Chain:
         columns[:, place] = values
         return np.asarray(self.restore(columns)[:, place])
 
-    def ask(self, method: str, X: Any, task: Any) -> Any:
+    def ask(self, method: str, X: Any, task: Any, **more: Any) -> Any:
         """Return what a method of the fitted model answers, in the user's units."""
-        return self.restore(getattr(self.model, method)(self.at(X), task=task))
+        found = getattr(self.model, method)(self.at(X), task=task, **more)
+        if self.target is None or method not in _LEVELS:
+            return self.restore(found)
+        values = np.stack([self.restore(found[..., k]) for k in range(found.shape[-1])], axis=-1)
+        if method == "predict_quantiles" and np.any(np.diff(values, axis=-1) < 0.0):
+            raise ValueError(
+                "predict_quantiles needs a transformation of the target that rises: where it "
+                "falls, the quantile of another level comes back."
+            )
+        return np.sort(values, axis=-1)
 
 
 def unwrapped(estimator: Any) -> Chain:
@@ -200,6 +212,8 @@ def assembled(given: Any, chain: Chain, wide: bool) -> Any:
         whole = clone(given)
         whole.regressor_ = assembled(given.regressor, chain, wide)
         whole.transformer_, whole._training_dim = chain.target, 2 if wide else 1
+        if hasattr(whole.regressor_, "feature_names_in_"):
+            whole.feature_names_in_ = whole.regressor_.feature_names_in_
         return whole
     return chain.model
 

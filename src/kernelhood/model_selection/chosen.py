@@ -1,17 +1,15 @@
-"""What a search chooses: the best point of a grid, and what the estimators fitted there answer."""
+"""What a search chooses: the best point of a grid, and how the estimators fitted there answer."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import Array
 from kernelhood.model_selection.grids import Models
 
 
@@ -65,7 +63,7 @@ def kernel_names(chosen: Any, weights: Array | None) -> list[str]:
     return names if fits else [str(number) for number in range(weights.shape[1])]
 
 
-def answer(chosen: Any, method: str, X: Any, task: Any) -> Any:
+def answer(chosen: Any, method: str, X: Any, task: Any, more: Mapping[str, Any]) -> Any:
     """Return what the chosen estimator answers for every row.
 
     Parameters
@@ -74,89 +72,23 @@ def answer(chosen: Any, method: str, X: Any, task: Any) -> Any:
         The fitted one, or one for every task, whose rows it then answers.
     method : str
         The method to call.
-    X, task
+    X, task, more
         Its arguments.
     """
     if not isinstance(chosen, dict):
-        return chosen.ask(method, X, task)
+        return chosen.ask(method, X, task, **more)
     first = first_of(chosen)
     labels = first.model._read_points(first.at(X), task, reset=False)[1]
     if labels is None:
-        columns = [one.ask(method, X, None) for one in chosen.values()]
+        columns = [one.ask(method, X, None, **more) for one in chosen.values()]
         if isinstance(columns[0], list):
             return [values[k] for k, values in enumerate(columns)]
         if not first.model._y_is_wide:
             return columns[0]
         return np.stack([values[:, k] for k, values in enumerate(columns)], axis=1)
-    answers = first.ask(method, X, task)
+    answers = first.ask(method, X, task, **more)
     for name, one in chosen.items():
         rows = np.array([label == name for label in labels.tolist()])
         if rows.any():
-            answers[rows] = one.ask(method, X, task)[rows]
+            answers[rows] = one.ask(method, X, task, **more)[rows]
     return answers
-
-
-def _answers(method: str) -> Any:
-    """Return a check whether the estimator of a search has a method."""
-    return available_if(lambda search: hasattr(search.estimator, method))
-
-
-class Answers:
-    """What a search answers once it has chosen."""
-
-    estimator: Any
-    best_estimator_: Any
-    _chosen: Any
-
-    def _ask(self, method: str, X: Any, task: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return answer(self._chosen, method, X, task)
-
-    @property
-    def classes_(self) -> Any:
-        """The classes of the best estimator."""
-        check_is_fitted(self, "best_estimator_")
-        return first_of(self.best_estimator_).classes_
-
-    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
-        """Return the predictions of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `predict` takes them.
-        """
-        return np.asarray(self._ask("predict", X, task))
-
-    @_answers("decision_function")
-    def decision_function(self, X: Any, *, task: Any = None) -> Array:
-        """Return the decision values of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `decision_function` takes them.
-        """
-        return np.asarray(self._ask("decision_function", X, task))
-
-    @_answers("predict_proba")
-    def predict_proba(self, X: Any, *, task: Any = None) -> Any:
-        """Return the probabilities of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `predict_proba` takes them.
-        """
-        return self._ask("predict_proba", X, task)
-
-    @_answers("predict_log_proba")
-    def predict_log_proba(self, X: Any, *, task: Any = None) -> Any:
-        """Return the logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `predict_proba` takes them.
-        """
-        return self._ask("predict_log_proba", X, task)

@@ -13,15 +13,10 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import Array
+from kernelhood.model_selection.answers import Answers
 from kernelhood.model_selection.averages import averaged, mean_of_known
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
-from kernelhood.model_selection.chosen import (
-    Answers,
-    best_point,
-    first_of,
-    kernel_names,
-    said_once,
-)
+from kernelhood.model_selection.chosen import best_point, kernel_names, said_once
 from kernelhood.model_selection.grids import Models, distinct_models, named_by, without_prefix
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
@@ -233,18 +228,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         self._chosen = {name: chain for name, (chain, _) in both.items()}
         self.best_estimator_ = {name: whole for name, (_, whole) in both.items()}
 
-    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the best estimator's own score: mean accuracy, or the share of error explained.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As the estimator's `score` takes them.
-        """
-        predicted = self.predict(X, task=task)
-        first = first_of(self._chosen)
-        scored = (predicted, first.at(X), y, task, sample_weight, first.centres)
-        return float(first.model._total_score(first.model._scored(*scored)))
+    def _tuned(self) -> Any:
+        return unwrapped(self.estimator).model
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw score and kernel weights along the path, and mark the chosen model.
