@@ -21,7 +21,6 @@ from kernelhood.automatic.results import race_results
 from kernelhood.automatic.summary import summary_of
 from kernelhood.automatic.table import split_rows
 from kernelhood.model_selection.answers import Answers
-from kernelhood.model_selection.chain import Chain
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.splitters import TaskStratifiedKFold
 from kernelhood.pipeline.reading import as_target
@@ -139,10 +138,6 @@ class SelfTuned(Answers, BaseEstimator):
     @abstractmethod
     def _losses(self, grid: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         """Return the losses to try, by the word for each."""
-
-    @property
-    def _chosen(self) -> Chain:
-        return Chain(self.best_estimator_)
 
     def _scorer(self) -> Any:
         """Return what models are compared by, None for that of `score`."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray
 from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
-from kernelhood.model_selection.chain import Chain
+from kernelhood.model_selection.chain import Chain, unwrapped
 from kernelhood.model_selection.chosen import answer, first_of
 from kernelhood.pipeline.scores import ScoredTask
 
@@ -52,8 +52,17 @@ class Answers:
     """Methods and attributes of the chosen estimator, as far as it has them."""
 
     best_estimator_: Any
-    #: The chosen estimator in parts; with `per_task`, a dictionary of these by task.
-    _chosen: Any
+    #: Mean training targets of the tasks in the user's units, where these are transformed.
+    _centres: dict[Hashable, float] | None = None
+
+    @property
+    def _chosen(self) -> Any:
+        """The chosen estimator in parts; with `per_task`, a dictionary of these by task."""
+        best = self.best_estimator_
+        how: dict[str, Any] = {"fitted": True, "centres": self._centres}
+        if isinstance(best, dict):
+            return {name: unwrapped(one, **how) for name, one in best.items()}
+        return unwrapped(best, **how)
 
     def _tuned(self) -> Any:
         """Return the estimator of this library whose parameters are chosen."""
@@ -71,7 +80,7 @@ class Answers:
     def _one_chain(self, what: str) -> Chain:
         """Return the chosen estimator, or raise where every task has its own."""
         check_is_fitted(self, "best_estimator_")
-        if isinstance(self._chosen, dict):
+        if isinstance(self.best_estimator_, dict):
             raise ValueError(
                 f"{what} is about one estimator, and with per_task=True every task has its own: "
                 "ask best_estimator_[task]."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -144,13 +144,19 @@ class Chain:
         return np.sort(values, axis=-1)
 
 
-def unwrapped(estimator: Any) -> Chain:
+def unwrapped(
+    estimator: Any, *, fitted: bool = False, centres: dict[Hashable, float] | None = None
+) -> Chain:
     """Take the estimator of this library out of a Pipeline or a TransformedTargetRegressor.
 
     Parameters
     ----------
     estimator : estimator
         One of this library's, alone or inside one of each.
+    fitted : bool
+        Whether to take the fitted parts, which `refitted` has put together.
+    centres : dict, optional
+        Mean training targets of the tasks in the user's units, where these are transformed.
     """
     steps, target, prefix, inner = None, None, "", estimator
     while not isinstance(inner, MultiTaskKernelModel):
@@ -158,20 +164,21 @@ def unwrapped(estimator: Any) -> Chain:
             steps, (name, last) = Pipeline(inner.steps[:-1]), inner.steps[-1]
             prefix, inner = f"{prefix}{name}__", last
         elif isinstance(inner, TransformedTargetRegressor) and target is None:
-            target = _transformer_of(inner)
-            prefix, inner = f"{prefix}regressor__", inner.regressor
+            target = inner.transformer_ if fitted else _transformer_of(inner)
+            inner = inner.regressor_ if fitted else inner.regressor
+            prefix = f"{prefix}regressor__"
         else:
             raise TypeError(
                 "estimator must be one of this library's, alone or at the end of a Pipeline or "
                 f"in a TransformedTargetRegressor, got {type(estimator).__name__}."
             )
-    return Chain(inner, steps, target, prefix)
+    return Chain(inner, steps, target, prefix, centres)
 
 
 def refitted(
     given: Any, first: Any, X: Any, y: Any, task: Any, sample_weight: Any
-) -> tuple[Chain, Any]:
-    """Return an estimator fitted to all data: in parts, and as the user gave it.
+) -> tuple[Any, dict[Hashable, float] | None]:
+    """Return an estimator fitted to all data, and the tasks' mean targets where it moves these.
 
     Parameters
     ----------
@@ -185,10 +192,10 @@ def refitted(
     chain = unwrapped(given).fitted(X, y)
     chain.model._validate_params()
     chain.model._fit(chain.at(X), chain.targets(y), task, sample_weight, first)
+    centres = None
     if chain.target is not None:
-        means = task_means(chain.prepared(X, y, task).targets, sample_weight)
-        chain = replace(chain, centres=means)
-    return chain, assembled(given, chain, np.ndim(y) == 2)
+        centres = task_means(chain.prepared(X, y, task).targets, sample_weight)
+    return assembled(given, chain, np.ndim(y) == 2), centres
 
 
 def assembled(given: Any, chain: Chain, wide: bool) -> Any:

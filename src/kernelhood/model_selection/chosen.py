@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,47 @@ def answer(chosen: Any, method: str, X: Any, task: Any, more: Mapping[str, Any])
         if rows.any():
             answers[rows] = one.ask(method, X, task, **more)[rows]
     return answers
+
+
+def search_summary(search: Any) -> str:
+    """Return a few sentences about what a search has chosen.
+
+    Parameters
+    ----------
+    search : KernelSearchCV
+        Fitted.
+    """
+    if isinstance(search.best_index_, dict):
+        lines = [
+            f"Chosen for {name}: {_shown(search.best_params_[name])}, score {score:.4g}."
+            for name, score in search.best_score_.items()
+        ]
+    else:
+        best = search.best_params_
+        score = "score" if not isinstance(search.scoring, str) else f"score ({search.scoring})"
+        lines = [
+            f"Chosen: {_shown(best)}.",
+            f"Its {score} is {search.best_score_:.4g}, the mean over {search.n_splits_} splits.",
+            *_at_an_end(search.cv_results_, best),
+        ]
+    points, models = len(search.cv_results_["params"]), search.n_models_
+    return "\n".join([*lines, f"{points} points of the grid are {models} different models."])
+
+
+def _shown(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items()) or "no parameter"
+
+
+def _at_an_end(results: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what to do where a number of several is the smallest or the largest that was tried."""
+    for name, value in best.items():
+        tried = results[f"param_{name}"].compressed().tolist()
+        if not all(_is_number(one) for one in tried) or min(tried) == max(tried):
+            continue
+        for word, end in (("smallest", min(tried)), ("largest", max(tried))):
+            if value == end:
+                yield f"{name} sits at the {word} value that is tried: look further."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -16,7 +16,7 @@ from kernelhood._typing import Array
 from kernelhood.model_selection.answers import Answers
 from kernelhood.model_selection.averages import averaged, mean_of_known
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
-from kernelhood.model_selection.chosen import best_point, kernel_names, said_once
+from kernelhood.model_selection.chosen import best_point, kernel_names, said_once, search_summary
 from kernelhood.model_selection.grids import Models, distinct_models, named_by, without_prefix
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
@@ -181,7 +181,6 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         by_split, by_task = averaged(found.scores, parts, average=self.average, pooled=pooled)
         self.n_models_, self.n_splits_ = len(models.models), len(parts)
         self.multimetric_ = False
-        self._path = models.models
         self._path_scores = mean_of_known(by_split, axis=1)
         self._path_weights = found.weights
         named = dict(zip(tasks, by_task.T, strict=True))
@@ -191,7 +190,6 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
     best_index_: Any
     best_score_: Any
     best_params_: Any
-    _chosen: Any
 
     def _choose(self, models: Models, by_task: dict[Hashable, Array]) -> None:
         if not self.per_task:
@@ -214,19 +212,29 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         A problem with many stationary points would otherwise lead to another one than was scored.
         """
 
-        def fitted(index: int) -> tuple[Chain, Any]:
+        def fitted(index: int) -> Any:
             given = clone(self.estimator).set_params(**models.points[index])
             first = starts[models.model_of[index]]
-            return refitted(given, first, X, y, task, weight)
+            whole, self._centres = refitted(given, first, X, y, task, weight)
+            return whole
 
         if not self.per_task:
-            self._chosen, self.best_estimator_ = fitted(self.best_index_)
+            self.best_estimator_ = fitted(self.best_index_)
             return
         with said_once():
             different = {index: fitted(index) for index in set(self.best_index_.values())}
-        both = {name: different[index] for name, index in self.best_index_.items()}
-        self._chosen = {name: chain for name, (chain, _) in both.items()}
-        self.best_estimator_ = {name: whole for name, (_, whole) in both.items()}
+        self.best_estimator_ = {name: different[index] for name, index in self.best_index_.items()}
+
+    def summary(self) -> str:
+        """Say in words what was chosen, out of how much, and what sits at an end of the grid.
+
+        Returns
+        -------
+        str
+            A few sentences; with `per_task`, one for every task.
+        """
+        check_is_fitted(self, "cv_results_")
+        return search_summary(self)
 
     def _tuned(self) -> Any:
         return unwrapped(self.estimator).model
@@ -244,7 +252,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         matplotlib axes
         """
         check_is_fitted(self, "cv_results_")
-        names = kernel_names(getattr(self, "_chosen", None), self._path_weights)
+        chosen = self._chosen if "best_estimator_" in vars(self) else None
+        names = kernel_names(chosen, self._path_weights)
         return plot_path(self._path_scores, self._path_weights, names, ax=ax)
 
     def __sklearn_tags__(self) -> Tags:
