@@ -1,13 +1,17 @@
 """Searches and self-tuned estimators answer as the estimator that they have chosen does."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.exceptions import NotFittedError
+from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import kernelhood as kh
+from kernelhood.estimators import METHODS
 from tests.references import make_samples
 
 QUICK = {"kernels": "small", "formulation": "corrected", "cv": 2, "grid": {"relation": ["mixed"]}}
@@ -181,3 +185,67 @@ def test_quantiles_are_chosen_by_their_own_loss(data):
     assert model.best_score_ < 0.0  # minus a pinball loss
     by_name = kh.MTONMKLRegressorCV(scoring="r2", **settings).fit(data.X, data.y, task=data.task)
     assert "score (r2)" in by_name.summary()
+
+
+HASTY = {"tol": 1e-13, "max_iter": 1}
+CONVEX = [
+    kh.MTONMKLRegressor(loss=loss, formulation=formulation, relation=relation, **HASTY)
+    for loss in ("epsilon_insensitive", "squared", "quantile")
+    for formulation in ("corrected", "normalized")
+    for relation in ("independent", "mixed")
+]
+OTHERS = [one(**HASTY) for pair in METHODS.values() for one in pair]
+
+
+@pytest.mark.parametrize("model", [*CONVEX, *OTHERS], ids=str)
+def test_folds_that_miss_the_gap_are_counted_in_one_warning(data, labels, model):
+    y = labels if is_classifier(model) else data.y
+    search = kh.KernelSearchCV(model, {"C": [1.0, 5.0]}, cv=2, refit=False)
+    with pytest.warns(ConvergenceWarning) as heard:
+        search.fit(data.X, y, task=data.task)
+    gaps = search.cv_results_["max_gap"]
+    assert len(heard) == 1
+    assert str(heard[0].message).startswith("2 of 2 models did not reach the duality gap tol=1e-13")
+    assert f"the worst gap is {gaps.max():.1e}" in str(heard[0].message)
+
+
+def test_every_model_has_the_gap_that_was_asked_of_it(data):
+    search = kh.KernelSearchCV(regressor(max_iter=1), {"tol": [1e6, 1e-13]}, cv=2, refit=False)
+    with pytest.warns(ConvergenceWarning, match=r"1 of 2 models.*tol=1e-13 to 1e\+06 on some"):
+        search.fit(data.X, data.y, task=data.task)
+
+
+def test_a_self_tuned_estimator_counts_missed_gaps(data, monkeypatch):
+    monkeypatch.setattr("kernelhood.automatic.base._ROUGH", 1e-13)
+    model = kh.MTONMKLRegressorCV(epsilon=0.1, tol=1e-13, **QUICK)
+    with pytest.warns(ConvergenceWarning) as heard:
+        model.fit(data.X, data.y, task=data.task)
+    count = np.count_nonzero(model.cv_results_["max_gap"] > 1e-13)
+    assert sum(str(one.message).startswith(f"{count} of ") for one in heard) == 1
+
+
+def test_kernels_name_the_columns_that_a_transformer_gives_out(data):
+    frame = pd.DataFrame(data.X, columns=["a", "b", "c"]).assign(site=data.task)
+    scaled = make_column_transformer(
+        (StandardScaler(), ["a", "b"]), remainder="passthrough", verbose_feature_names_out=False
+    )
+    bank = [kh.Gaussian(1.0, columns=["b"]), kh.Linear(columns=["c", "a"])]
+    last = kh.MTONMKLRegressor(kernels=bank, task_column="site")
+    whole = make_pipeline(scaled.set_output(transform="pandas"), last)
+    grid = {"mtonmklregressor__C": [1.0, 10.0]}
+    folds = kh.TaskStratifiedKFold(2, task_column="site")
+    search = kh.KernelSearchCV(whole, grid, cv=folds).fit(frame, data.y)
+    assert search.kernels_.names[:2] == ["gaussian(1)[1]", "linear[2,0]"]
+    peer = GridSearchCV(whole, grid, cv=folds).fit(frame, data.y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-2
+    )
+    tuned = make_pipeline(
+        scaled.set_output(transform="pandas"),
+        kh.MTONMKLRegressorCV(task_column="site", epsilon=0.1, **{**QUICK, "kernels": bank}),
+    )
+    assert tuned.fit(frame, data.y)[-1].kernels_.names[:2] == ["gaussian(1)[1]", "linear[2,0]"]
+    with pytest.raises(ValueError, match=r"no feature names: .*set_output\(transform='pandas'\)"):
+        kh.KernelSearchCV(
+            make_pipeline(StandardScaler(), kh.ITLRegressor(kernels=bank)), {"itlregressor__C": [1]}
+        ).fit(data.X, data.y)

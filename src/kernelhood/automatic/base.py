@@ -21,6 +21,7 @@ from kernelhood.automatic.results import race_results
 from kernelhood.automatic.summary import summary_of
 from kernelhood.automatic.table import split_rows
 from kernelhood.model_selection.answers import Answers
+from kernelhood.model_selection.chosen import warn_of_gaps
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.splitters import TaskStratifiedKFold
 from kernelhood.pipeline.reading import as_target
@@ -178,6 +179,8 @@ class SelfTuned(Answers, BaseEstimator):
         finally:
             ledger.progress.close()
         self._keep(ledger, best, names)
+        gaps = self.cv_results_["max_gap"]
+        warn_of_gaps(gaps, np.full(len(gaps), ledger.estimator.tol))
         model = self._tuned().set_params(**best.params)
         model._validate_params()
         self.best_estimator_ = model._fit(X, y, task, sample_weight, best.starts)

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from kernelhood._typing import Array
 from kernelhood.model_selection.grids import Models
@@ -30,6 +31,28 @@ def best_point(models: Models, scores: Array) -> tuple[int, float]:
     best_ones = np.flatnonzero(scores == np.nanmax(scores))
     model = int(best_ones[np.argmin(models.strength[best_ones])])
     return int(np.argmax(models.model_of == model)), float(scores[model])
+
+
+def warn_of_gaps(gaps: Array, tol: Array) -> None:
+    """Say once how many models missed the gap on some split, and the worst gap of these.
+
+    Parameters
+    ----------
+    gaps : ndarray of shape (n_models,)
+        The largest relative duality gap of each model over the splits.
+    tol : ndarray of shape (n_models,)
+        What was asked of each.
+    """
+    missed = gaps > tol
+    if missed.any():
+        asked = " to ".join(dict.fromkeys(f"{one:g}" for one in (tol.min(), tol.max())))
+        warnings.warn(
+            f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
+            f"tol={asked} on some split, even when solved again from nothing; "
+            f"the worst gap is {gaps[missed].max():.1e}. cv_results_['max_gap'] has all of them.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 @contextmanager

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +14,13 @@ from kernelhood._typing import Array
 from kernelhood.model_selection.answers import Answers
 from kernelhood.model_selection.averages import averaged, mean_of_known
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
-from kernelhood.model_selection.chosen import best_point, kernel_names, said_once, search_summary
+from kernelhood.model_selection.chosen import (
+    best_point,
+    kernel_names,
+    said_once,
+    search_summary,
+    warn_of_gaps,
+)
 from kernelhood.model_selection.grids import Models, distinct_models, named_by, without_prefix
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
@@ -140,9 +144,9 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         names, parts = split_table(chain, self.cv, X, y, task, groups, sample_weight)
         walked = (chain.model, models.models, parts, scorer, len(names))
         found = grid_scores(*walked, self.n_jobs, self.verbose)
+        warn_of_gaps(found.gaps, np.array([params["tol"] for params in models.models]))
         models = named_by(models, chain.prefix)
         self._collect(models, found, parts, names)
-        self._warn_of_gaps(found.gaps, chain.model.tol)
         if self.refit:
             self._refit(X, y, task, sample_weight, models, found.starts)
         return self
@@ -160,18 +164,6 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
                 f"per_task=True needs independent tasks, {type(chain.model).__name__} couples them."
             )
         return models
-
-    def _warn_of_gaps(self, gaps: Array, tol: float) -> None:
-        """Say once how many models missed the gap."""
-        missed = gaps > tol
-        if missed.any():
-            warnings.warn(
-                f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
-                f"tol={tol:g} on some split, even when solved again from nothing; "
-                f"the worst gap is {gaps.max():.1e}. cv_results_['max_gap'] has all of them.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _collect(
         self, models: Models, found: GridScores, parts: SplitTasks, tasks: list[Hashable]
