@@ -8,12 +8,11 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from kernelhood.automatic.answers import Answers
 from kernelhood.automatic.candidates import candidates_of
 from kernelhood.automatic.choice import chosen
 from kernelhood.automatic.ledger import Entry, Ledger
@@ -21,6 +20,8 @@ from kernelhood.automatic.progress import Progress
 from kernelhood.automatic.results import race_results
 from kernelhood.automatic.summary import summary_of
 from kernelhood.automatic.table import split_rows
+from kernelhood.model_selection.answers import Answers
+from kernelhood.model_selection.chosen import warn_of_gaps
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.splitters import TaskStratifiedKFold
 from kernelhood.pipeline.reading import as_target
@@ -31,7 +32,7 @@ _ROUGH = 1e-2
 _ABOUT = 100
 
 
-class SelfTuned(Answers):
+class SelfTuned(Answers, BaseEstimator):
     """The part that both estimators share.
 
     Parameters
@@ -132,12 +133,16 @@ class SelfTuned(Answers):
     _choices: tuple[str, ...]
 
     @abstractmethod
-    def _model(self) -> Any:
+    def _tuned(self) -> Any:
         """Return the estimator to tune, with the parameters that are not chosen."""
 
     @abstractmethod
     def _losses(self, grid: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         """Return the losses to try, by the word for each."""
+
+    def _scorer(self) -> Any:
+        """Return what models are compared by, None for that of `score`."""
+        return self.scoring
 
     def _fixed(self) -> dict[str, Any]:
         """Return the parameters of the estimator that are not chosen."""
@@ -174,7 +179,9 @@ class SelfTuned(Answers):
         finally:
             ledger.progress.close()
         self._keep(ledger, best, names)
-        model = self._model().set_params(**best.params)
+        gaps = self.cv_results_["max_gap"]
+        warn_of_gaps(gaps, np.full(len(gaps), ledger.estimator.tol))
+        model = self._tuned().set_params(**best.params)
         model._validate_params()
         self.best_estimator_ = model._fit(X, y, task, sample_weight, best.starts)
         return self
@@ -184,12 +191,14 @@ class SelfTuned(Answers):
     ) -> tuple[list[Hashable], Ledger]:
         """Return the names of the tasks, and a ledger of models on the splits of the table."""
         random_state = check_random_state(self.random_state)
-        rough = self._model().set_params(tol=max(self.tol, _ROUGH))
+        rough = self._tuned().set_params(tol=max(self.tol, _ROUGH))
+        scorer = TaskScorer(self._scorer())
+        scorer.check(self)
         splitter = self._splitter(X, random_state)
         table = (X, y, task, groups, sample_weight)
         tasks, parts = split_rows(rough, splitter, *table, self.max_samples, random_state)
-        pooled = self.scoring is None and not is_classifier(self)
-        judged = (TaskScorer(self.scoring), self.average, pooled)
+        pooled = scorer.scoring is None and not is_classifier(self)
+        judged = (scorer, self.average, pooled)
         progress = Progress(self.verbose, _ABOUT)
         ledger = Ledger(rough, parts, len(tasks), *judged, self.n_jobs, progress)
         return [one.name for one in tasks], ledger
@@ -231,7 +240,7 @@ class SelfTuned(Answers):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._model())
+        inner = get_tags(self._tuned())
         tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
         tags.classifier_tags = inner.classifier_tags
         tags.regressor_tags = inner.regressor_tags

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelhood._typing import Array
 from kernelhood.automatic.base import SelfTuned
 from kernelhood.automatic.candidates import losses_of
 from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
@@ -26,6 +25,10 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
     ----------
     class_weight : dict or "balanced", optional
         Weights of the classes, as in scikit-learn.
+    probability : bool
+        Whether the chosen model is calibrated to tell probabilities, for `predict_proba`. It takes
+        five more fits. Scores of probabilities, such as neg_log_loss, need it and calibrate every
+        model on every split.
 
     Examples
     --------
@@ -34,11 +37,15 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
     >>> model = kh.MTONMKLClassifierCV(cv=2).fit(data.X, data.y, task=data.task)
     >>> "relation" in model.best_params_, bool(model.dual_gap_ <= 1e-3)
     (True, True)
+    >>> told = model.set_params(probability=True).fit(data.X, data.y, task=data.task)
+    >>> told.predict_proba(data.X, task=data.task).shape
+    (60, 2)
     """
 
     _parameter_constraints: dict[str, Any] = {
         **SelfTuned._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "probability": ["boolean"],
     }
     _choices = ("kernels", "relation", "formulation")
 
@@ -55,6 +62,7 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
         grid: Any = "fast",
         max_samples: int | None = 2000,
         class_weight: Any = None,
+        probability: bool = False,
         missing: str = "error",
         tol: float = 1e-3,
         task_column: int | str | None = None,
@@ -72,6 +80,7 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
         self.grid = grid
         self.max_samples = max_samples
         self.class_weight = class_weight
+        self.probability = probability
         self.missing = missing
         self.tol = tol
         self.task_column = task_column
@@ -79,29 +88,14 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _model(self) -> Any:
-        return MTONMKLClassifier(class_weight=self.class_weight, **self._fixed())
+    def _tuned(self) -> Any:
+        told: dict[str, Any] = {"class_weight": self.class_weight, "probability": self.probability}
+        return MTONMKLClassifier(**told, **self._fixed())
 
     def _losses(self, grid: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         return {"": {}}
 
     score = SelfTuned.score  # the mixin's own knows no tasks
-
-    def decision_function(self, X: Any, *, task: Any = None, task_features: Any = None) -> Array:
-        """Return the decision values of the chosen model.
-
-        Parameters
-        ----------
-        X, task, task_features
-            As `decision_function` of the chosen model takes them.
-        """
-        model = self._chosen()
-        return np.asarray(model.decision_function(X, task=task, task_features=task_features))
-
-    @property
-    def classes_(self) -> Any:
-        """The classes, per task where they differ."""
-        return self._attribute("classes_")
 
 
 @documented
@@ -117,6 +111,13 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
     epsilon : float, optional
         The only half width of the insensitive tube to use; by default 0.1, 0.01 and 0.4 standard
         deviations of the targets are tried.
+    quantile : float
+        The level of ``loss="quantile"``. Models are then compared by their pinball loss at this
+        level, where `scoring` does not say otherwise.
+    calibration : float, optional
+        The share of every task's rows that the fit of the chosen model holds out for
+        `predict_interval`, such as 0.2; the choice is made with all rows. By default none are, and
+        there are no intervals.
 
     Examples
     --------
@@ -125,12 +126,17 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
     >>> model = kh.MTONMKLRegressorCV(cv=2).fit(data.X, data.y, task=data.task)
     >>> model.predict(data.X, task=data.task).shape
     (60,)
+    >>> model = model.set_params(calibration=0.3).fit(data.X, data.y, task=data.task)
+    >>> model.predict_interval(data.X, task=data.task, coverage=0.8).shape
+    (60, 2)
     """
 
     _parameter_constraints: dict[str, Any] = {
         **SelfTuned._parameter_constraints,
         "loss": [str, Loss, None],
         "epsilon": [Interval(Real, 0, None, closed="left"), None],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
     }
     _choices = ("kernels", "relation", "formulation", "loss", "epsilon")
 
@@ -143,6 +149,8 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
         formulation: str | None = None,
         loss: Any = None,
         epsilon: float | None = None,
+        quantile: float = 0.5,
+        calibration: float | None = None,
         cv: Any = 5,
         scoring: Any = None,
         average: str = "tasks",
@@ -161,6 +169,8 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
         self.formulation = formulation
         self.loss = loss
         self.epsilon = epsilon
+        self.quantile = quantile
+        self.calibration = calibration
         self.cv = cv
         self.scoring = scoring
         self.average = average
@@ -173,8 +183,15 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _model(self) -> Any:
-        return MTONMKLRegressor(standardize_targets=True, **self._fixed())
+    def _tuned(self) -> Any:
+        told: dict[str, Any] = {"quantile": self.quantile, "calibration": self.calibration}
+        return MTONMKLRegressor(standardize_targets=True, **told, **self._fixed())
+
+    def _scorer(self) -> Any:
+        if self.scoring is not None or self.loss != "quantile":
+            return self.scoring
+        options: dict[str, Any] = {"alpha": self.quantile, "greater_is_better": False}
+        return make_scorer(mean_pinball_loss, **options)
 
     def _losses(self, grid: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         return losses_of(self.loss, self.epsilon, grid)

@@ -16,6 +16,7 @@ from kernelhood.datasets._report import Report
 from kernelhood.persistence import load
 from kernelhood.tables import TableModel, read_blocks
 from kernelhood.tables.formats.files import STDIN, ending
+from kernelhood.tables.framed import FramedModel
 from kernelhood.tables.model import OWN, UNSEEN
 
 HELP = "predict the rows of a table with a model that fit has written"
@@ -31,8 +32,9 @@ _FORMS = (".csv", ".tsv", ".parquet")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``predict``."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="file that fit has written")
+    add("model", metavar="MODEL", help="file that fit or kernelhood.save has written")
     add("table", metavar="TABLE", help="rows to predict; - for CSV on standard input")
+    add("--task", metavar="COLUMN", help="column of tasks, for a model that fit has not written")
     add("--out", metavar="FILE", default=STDIN, help="CSV, TSV or Parquet (default: CSV on stdout)")
     add(
         "--unseen", choices=UNSEEN, default=UNSEEN[0], help="tasks not in the fit (default: shared)"
@@ -50,10 +52,9 @@ def _predict(args: argparse.Namespace) -> Report:
             raise ValueError(f"--out {args.out} must end in {', '.join(_FORMS)}.")
     model = load(args.model)
     if not isinstance(model, TableModel):
-        raise ValueError(
-            f"{args.model} holds a {type(model).__name__} without columns: kernelhood.load it in "
-            "Python."
-        )
+        model = FramedModel(model, args.task)
+    elif args.task is not None and args.task != model.task:
+        raise ValueError(f"--task {args.task!r}: {args.model} names its tasks by {model.task!r}.")
     rows, strange = _stream(model, args)
     if args.out == STDIN:
         return Report("", good=True)
@@ -63,7 +64,7 @@ def _predict(args: argparse.Namespace) -> Report:
     return Report(f"{what}\nwrote {args.out}", good=True)
 
 
-def _stream(model: TableModel, args: argparse.Namespace) -> tuple[int, int]:
+def _stream(model: TableModel | FramedModel, args: argparse.Namespace) -> tuple[int, int]:
     """Predict block by block; return how many rows there are, and how many of unseen tasks."""
     rows = strange = 0
     with _written(args.out) as write, progress_bar(None, args.quiet or args.out == STDIN) as bar:

@@ -129,7 +129,8 @@ def restrict(X: Points, columns: Columns) -> Points:
     if any(isinstance(column, str) for column in columns):
         raise ValueError(
             f"columns {list(columns)} are named, but the data has no feature names: "
-            "fit on a data frame or give numbers."
+            "fit on a data frame, behind other steps with set_output(transform='pandas'), or give "
+            "numbers."
         )
     worst = max(columns, key=lambda column: int(column))
     if int(worst) >= X.shape[1]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,9 @@ from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.pipeline.scores import task_means
 from kernelhood.tasks import TaskRows
+
+#: Methods that return several values a row, in the last axis and ascending.
+_LEVELS = ("predict_quantiles", "predict_interval")
 
 
 @dataclass(frozen=True)
@@ -127,18 +130,33 @@ class Chain:
         columns[:, place] = values
         return np.asarray(self.restore(columns)[:, place])
 
-    def ask(self, method: str, X: Any, task: Any) -> Any:
+    def ask(self, method: str, X: Any, task: Any, **more: Any) -> Any:
         """Return what a method of the fitted model answers, in the user's units."""
-        return self.restore(getattr(self.model, method)(self.at(X), task=task))
+        found = getattr(self.model, method)(self.at(X), task=task, **more)
+        if self.target is None or method not in _LEVELS:
+            return self.restore(found)
+        values = np.stack([self.restore(found[..., k]) for k in range(found.shape[-1])], axis=-1)
+        if method == "predict_quantiles" and np.any(np.diff(values, axis=-1) < 0.0):
+            raise ValueError(
+                "predict_quantiles needs a transformation of the target that rises: where it "
+                "falls, the quantile of another level comes back."
+            )
+        return np.sort(values, axis=-1)
 
 
-def unwrapped(estimator: Any) -> Chain:
+def unwrapped(
+    estimator: Any, *, fitted: bool = False, centres: dict[Hashable, float] | None = None
+) -> Chain:
     """Take the estimator of this library out of a Pipeline or a TransformedTargetRegressor.
 
     Parameters
     ----------
     estimator : estimator
         One of this library's, alone or inside one of each.
+    fitted : bool
+        Whether to take the fitted parts, which `refitted` has put together.
+    centres : dict, optional
+        Mean training targets of the tasks in the user's units, where these are transformed.
     """
     steps, target, prefix, inner = None, None, "", estimator
     while not isinstance(inner, MultiTaskKernelModel):
@@ -146,20 +164,21 @@ def unwrapped(estimator: Any) -> Chain:
             steps, (name, last) = Pipeline(inner.steps[:-1]), inner.steps[-1]
             prefix, inner = f"{prefix}{name}__", last
         elif isinstance(inner, TransformedTargetRegressor) and target is None:
-            target = _transformer_of(inner)
-            prefix, inner = f"{prefix}regressor__", inner.regressor
+            target = inner.transformer_ if fitted else _transformer_of(inner)
+            inner = inner.regressor_ if fitted else inner.regressor
+            prefix = f"{prefix}regressor__"
         else:
             raise TypeError(
                 "estimator must be one of this library's, alone or at the end of a Pipeline or "
                 f"in a TransformedTargetRegressor, got {type(estimator).__name__}."
             )
-    return Chain(inner, steps, target, prefix)
+    return Chain(inner, steps, target, prefix, centres)
 
 
 def refitted(
     given: Any, first: Any, X: Any, y: Any, task: Any, sample_weight: Any
-) -> tuple[Chain, Any]:
-    """Return an estimator fitted to all data: in parts, and as the user gave it.
+) -> tuple[Any, dict[Hashable, float] | None]:
+    """Return an estimator fitted to all data, and the tasks' mean targets where it moves these.
 
     Parameters
     ----------
@@ -173,10 +192,10 @@ def refitted(
     chain = unwrapped(given).fitted(X, y)
     chain.model._validate_params()
     chain.model._fit(chain.at(X), chain.targets(y), task, sample_weight, first)
+    centres = None
     if chain.target is not None:
-        means = task_means(chain.prepared(X, y, task).targets, sample_weight)
-        chain = replace(chain, centres=means)
-    return chain, assembled(given, chain, np.ndim(y) == 2)
+        centres = task_means(chain.prepared(X, y, task).targets, sample_weight)
+    return assembled(given, chain, np.ndim(y) == 2), centres
 
 
 def assembled(given: Any, chain: Chain, wide: bool) -> Any:
@@ -200,6 +219,8 @@ def assembled(given: Any, chain: Chain, wide: bool) -> Any:
         whole = clone(given)
         whole.regressor_ = assembled(given.regressor, chain, wide)
         whole.transformer_, whole._training_dim = chain.target, 2 if wide else 1
+        if hasattr(whole.regressor_, "feature_names_in_"):
+            whole.feature_names_in_ = whole.regressor_.feature_names_in_
         return whole
     return chain.model
 

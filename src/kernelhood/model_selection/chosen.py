@@ -1,17 +1,17 @@
-"""What a search chooses: the best point of a grid, and what the estimators fitted there answer."""
+"""What a search chooses: the best point of a grid, and how the estimators fitted there answer."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import ConvergenceWarning
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import Array
 from kernelhood.model_selection.grids import Models
 
 
@@ -31,6 +31,28 @@ def best_point(models: Models, scores: Array) -> tuple[int, float]:
     best_ones = np.flatnonzero(scores == np.nanmax(scores))
     model = int(best_ones[np.argmin(models.strength[best_ones])])
     return int(np.argmax(models.model_of == model)), float(scores[model])
+
+
+def warn_of_gaps(gaps: Array, tol: Array) -> None:
+    """Say once how many models missed the gap on some split, and the worst gap of these.
+
+    Parameters
+    ----------
+    gaps : ndarray of shape (n_models,)
+        The largest relative duality gap of each model over the splits.
+    tol : ndarray of shape (n_models,)
+        What was asked of each.
+    """
+    missed = gaps > tol
+    if missed.any():
+        asked = " to ".join(dict.fromkeys(f"{one:g}" for one in (tol.min(), tol.max())))
+        warnings.warn(
+            f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
+            f"tol={asked} on some split, even when solved again from nothing; "
+            f"the worst gap is {gaps[missed].max():.1e}. cv_results_['max_gap'] has all of them.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 @contextmanager
@@ -65,7 +87,7 @@ def kernel_names(chosen: Any, weights: Array | None) -> list[str]:
     return names if fits else [str(number) for number in range(weights.shape[1])]
 
 
-def answer(chosen: Any, method: str, X: Any, task: Any) -> Any:
+def answer(chosen: Any, method: str, X: Any, task: Any, more: Mapping[str, Any]) -> Any:
     """Return what the chosen estimator answers for every row.
 
     Parameters
@@ -74,89 +96,67 @@ def answer(chosen: Any, method: str, X: Any, task: Any) -> Any:
         The fitted one, or one for every task, whose rows it then answers.
     method : str
         The method to call.
-    X, task
+    X, task, more
         Its arguments.
     """
     if not isinstance(chosen, dict):
-        return chosen.ask(method, X, task)
+        return chosen.ask(method, X, task, **more)
     first = first_of(chosen)
     labels = first.model._read_points(first.at(X), task, reset=False)[1]
     if labels is None:
-        columns = [one.ask(method, X, None) for one in chosen.values()]
+        columns = [one.ask(method, X, None, **more) for one in chosen.values()]
         if isinstance(columns[0], list):
             return [values[k] for k, values in enumerate(columns)]
         if not first.model._y_is_wide:
             return columns[0]
         return np.stack([values[:, k] for k, values in enumerate(columns)], axis=1)
-    answers = first.ask(method, X, task)
+    answers = first.ask(method, X, task, **more)
     for name, one in chosen.items():
         rows = np.array([label == name for label in labels.tolist()])
         if rows.any():
-            answers[rows] = one.ask(method, X, task)[rows]
+            answers[rows] = one.ask(method, X, task, **more)[rows]
     return answers
 
 
-def _answers(method: str) -> Any:
-    """Return a check whether the estimator of a search has a method."""
-    return available_if(lambda search: hasattr(search.estimator, method))
+def search_summary(search: Any) -> str:
+    """Return a few sentences about what a search has chosen.
+
+    Parameters
+    ----------
+    search : KernelSearchCV
+        Fitted.
+    """
+    if isinstance(search.best_index_, dict):
+        lines = [
+            f"Chosen for {name}: {_shown(search.best_params_[name])}, score {score:.4g}."
+            for name, score in search.best_score_.items()
+        ]
+    else:
+        best = search.best_params_
+        score = "score" if not isinstance(search.scoring, str) else f"score ({search.scoring})"
+        lines = [
+            f"Chosen: {_shown(best)}.",
+            f"Its {score} is {search.best_score_:.4g}, the mean over {search.n_splits_} splits.",
+            *_at_an_end(search.cv_results_, best),
+        ]
+    points, models = len(search.cv_results_["params"]), search.n_models_
+    return "\n".join([*lines, f"{points} points of the grid are {models} different models."])
 
 
-class Answers:
-    """What a search answers once it has chosen."""
+def _shown(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items()) or "no parameter"
 
-    estimator: Any
-    best_estimator_: Any
-    _chosen: Any
 
-    def _ask(self, method: str, X: Any, task: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return answer(self._chosen, method, X, task)
+def _at_an_end(results: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what to do where a number of several is the smallest or the largest that was tried."""
+    for name, value in best.items():
+        tried = results[f"param_{name}"].compressed().tolist()
+        if not all(_is_number(one) for one in tried) or min(tried) == max(tried):
+            continue
+        for word, end in (("smallest", min(tried)), ("largest", max(tried))):
+            if value == end:
+                yield f"{name} sits at the {word} value that is tried: look further."
 
-    @property
-    def classes_(self) -> Any:
-        """The classes of the best estimator."""
-        check_is_fitted(self, "best_estimator_")
-        return first_of(self.best_estimator_).classes_
 
-    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
-        """Return the predictions of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `predict` takes them.
-        """
-        return np.asarray(self._ask("predict", X, task))
-
-    @_answers("decision_function")
-    def decision_function(self, X: Any, *, task: Any = None) -> Array:
-        """Return the decision values of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `decision_function` takes them.
-        """
-        return np.asarray(self._ask("decision_function", X, task))
-
-    @_answers("predict_proba")
-    def predict_proba(self, X: Any, *, task: Any = None) -> Any:
-        """Return the probabilities of the best estimator, or of each task's best.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `predict_proba` takes them.
-        """
-        return self._ask("predict_proba", X, task)
-
-    @_answers("predict_log_proba")
-    def predict_log_proba(self, X: Any, *, task: Any = None) -> Any:
-        """Return the logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X, task
-            As the estimator's `predict_proba` takes them.
-        """
-        return self._ask("predict_log_proba", X, task)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

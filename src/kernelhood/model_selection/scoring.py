@@ -93,7 +93,7 @@ class TaskScorer:
         unknown = self._scorer is not None and not hasattr(self._scorer, "_response_method")
         return bool(getattr(model, "probability", False)) and (unknown or self.asks_probabilities)
 
-    def check(self, model: MultiTaskKernelModel) -> None:
+    def check(self, model: Any) -> None:
         """Raise where it asks for probabilities that the model does not tell."""
         if self.asks_probabilities and not hasattr(model, "predict_proba"):
             has = hasattr(model, "probability")

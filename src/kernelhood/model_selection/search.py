@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import Array
+from kernelhood.model_selection.answers import Answers
 from kernelhood.model_selection.averages import averaged, mean_of_known
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
 from kernelhood.model_selection.chosen import (
-    Answers,
     best_point,
-    first_of,
     kernel_names,
     said_once,
+    search_summary,
+    warn_of_gaps,
 )
 from kernelhood.model_selection.grids import Models, distinct_models, named_by, without_prefix
 from kernelhood.model_selection.results import as_results
@@ -145,9 +144,9 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         names, parts = split_table(chain, self.cv, X, y, task, groups, sample_weight)
         walked = (chain.model, models.models, parts, scorer, len(names))
         found = grid_scores(*walked, self.n_jobs, self.verbose)
+        warn_of_gaps(found.gaps, np.array([params["tol"] for params in models.models]))
         models = named_by(models, chain.prefix)
         self._collect(models, found, parts, names)
-        self._warn_of_gaps(found.gaps, chain.model.tol)
         if self.refit:
             self._refit(X, y, task, sample_weight, models, found.starts)
         return self
@@ -166,18 +165,6 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
             )
         return models
 
-    def _warn_of_gaps(self, gaps: Array, tol: float) -> None:
-        """Say once how many models missed the gap."""
-        missed = gaps > tol
-        if missed.any():
-            warnings.warn(
-                f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
-                f"tol={tol:g} on some split, even when solved again from nothing; "
-                f"the worst gap is {gaps.max():.1e}. cv_results_['max_gap'] has all of them.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def _collect(
         self, models: Models, found: GridScores, parts: SplitTasks, tasks: list[Hashable]
     ) -> None:
@@ -186,7 +173,6 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         by_split, by_task = averaged(found.scores, parts, average=self.average, pooled=pooled)
         self.n_models_, self.n_splits_ = len(models.models), len(parts)
         self.multimetric_ = False
-        self._path = models.models
         self._path_scores = mean_of_known(by_split, axis=1)
         self._path_weights = found.weights
         named = dict(zip(tasks, by_task.T, strict=True))
@@ -196,7 +182,6 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
     best_index_: Any
     best_score_: Any
     best_params_: Any
-    _chosen: Any
 
     def _choose(self, models: Models, by_task: dict[Hashable, Array]) -> None:
         if not self.per_task:
@@ -219,32 +204,32 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         A problem with many stationary points would otherwise lead to another one than was scored.
         """
 
-        def fitted(index: int) -> tuple[Chain, Any]:
+        def fitted(index: int) -> Any:
             given = clone(self.estimator).set_params(**models.points[index])
             first = starts[models.model_of[index]]
-            return refitted(given, first, X, y, task, weight)
+            whole, self._centres = refitted(given, first, X, y, task, weight)
+            return whole
 
         if not self.per_task:
-            self._chosen, self.best_estimator_ = fitted(self.best_index_)
+            self.best_estimator_ = fitted(self.best_index_)
             return
         with said_once():
             different = {index: fitted(index) for index in set(self.best_index_.values())}
-        both = {name: different[index] for name, index in self.best_index_.items()}
-        self._chosen = {name: chain for name, (chain, _) in both.items()}
-        self.best_estimator_ = {name: whole for name, (_, whole) in both.items()}
+        self.best_estimator_ = {name: different[index] for name, index in self.best_index_.items()}
 
-    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the best estimator's own score: mean accuracy, or the share of error explained.
+    def summary(self) -> str:
+        """Say in words what was chosen, out of how much, and what sits at an end of the grid.
 
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As the estimator's `score` takes them.
+        Returns
+        -------
+        str
+            A few sentences; with `per_task`, one for every task.
         """
-        predicted = self.predict(X, task=task)
-        first = first_of(self._chosen)
-        scored = (predicted, first.at(X), y, task, sample_weight, first.centres)
-        return float(first.model._total_score(first.model._scored(*scored)))
+        check_is_fitted(self, "cv_results_")
+        return search_summary(self)
+
+    def _tuned(self) -> Any:
+        return unwrapped(self.estimator).model
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw score and kernel weights along the path, and mark the chosen model.
@@ -259,7 +244,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         matplotlib axes
         """
         check_is_fitted(self, "cv_results_")
-        names = kernel_names(getattr(self, "_chosen", None), self._path_weights)
+        chosen = self._chosen if "best_estimator_" in vars(self) else None
+        names = kernel_names(chosen, self._path_weights)
         return plot_path(self._path_scores, self._path_weights, names, ax=ax)
 
     def __sklearn_tags__(self) -> Tags:

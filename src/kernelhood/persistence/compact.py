@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from kernelhood.kernels import Custom, KernelBank, Normalized
+from kernelhood.persistence.searches import SEARCHES, without_code
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.tables.model import TableModel
 from kernelhood.tasks import stack_rows
@@ -44,7 +46,7 @@ def compact(model: Any, *, neighborhoods: bool = True) -> Any:
 
     Parameters
     ----------
-    model : TableModel, Pipeline or estimator of this library
+    model : TableModel, search, Pipeline or estimator of this library
         Fitted.
     neighborhoods : bool
         Whether to keep neighborhoods, and with them the kernels that only they use.
@@ -55,6 +57,17 @@ def compact(model: Any, *, neighborhoods: bool = True) -> Any:
     if isinstance(model, Pipeline):
         steps = [(name, compact(step)) for name, step in model.steps]
         return _with(model, steps=steps)
+    if isinstance(model, SEARCHES):
+        best = model.best_estimator_
+        if isinstance(best, dict):
+            # Tasks with the same parameters have one estimator, and so it is in the file.
+            small = {id(one): compact(one) for one in best.values()}
+            best = {name: small[id(one)] for name, one in best.items()}
+        else:
+            best = compact(best)
+        return _with(model, **without_code(model), best_estimator_=best)
+    if isinstance(model, TransformedTargetRegressor):
+        return _with(model, regressor_=compact(model.regressor_))
     if not isinstance(model, MultiTaskKernelModel):
         return model
     _refuse_code(model)
@@ -81,13 +94,19 @@ def restored(model: Any) -> Any:
 
     Parameters
     ----------
-    model : TableModel, Pipeline or estimator of this library
+    model : TableModel, search, Pipeline or estimator of this library
         As `compact` returns it.
     """
     if isinstance(model, TableModel):
         restored(model.estimator)
         if isinstance(model.record, str):
             model.record = json.loads(model.record)
+    elif isinstance(model, SEARCHES):
+        best = model.best_estimator_
+        for one in best.values() if isinstance(best, dict) else [best]:
+            restored(one)
+    elif isinstance(model, TransformedTargetRegressor):
+        restored(model.regressor_)
     elif isinstance(model, Pipeline):
         for _, step in model.steps:
             restored(step)

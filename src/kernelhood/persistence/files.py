@@ -14,7 +14,8 @@ from typing import Any
 from kernelhood._extras import import_extra
 from kernelhood._files import whole_file
 from kernelhood.persistence.compact import compact, restored
-from kernelhood.persistence.trusted import trusted_types
+from kernelhood.persistence.searches import SEARCHES
+from kernelhood.persistence.trusted import foreign_types, trusted_types
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.tables.model import TableModel
 
@@ -64,8 +65,9 @@ def save(model: Any, path: str | PathLike[str], *, command: str | None = None) -
 
     Parameters
     ----------
-    model : estimator, Pipeline that ends in one, or TableModel
-        Fitted. Of a search, save `best_estimator_`.
+    model : estimator, search, Pipeline that ends in one, or TableModel
+        Fitted. A search is kept with its results; a scorer that is a function, or a splitter of
+        another library, is in the file as text: they are only needed to search again.
     path : path-like
         The file.
     command : str, optional
@@ -96,7 +98,7 @@ def load(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    model : estimator, Pipeline or TableModel
+    model : estimator, search, Pipeline or TableModel
         As it was saved.
 
     Raises
@@ -116,8 +118,7 @@ def load(path: str | PathLike[str]) -> Any:
         )
     known = trusted_types()
     try:
-        asked = sio.get_untrusted_types(data=content)
-        foreign = sorted(set(asked) - set(known))
+        foreign = foreign_types(content)
         if foreign:
             raise ModelFileError(
                 f"{path} is refused: it holds {', '.join(foreign)}, which is neither kernelhood's "
@@ -129,7 +130,8 @@ def load(path: str | PathLike[str]) -> Any:
     except Exception as error:  # a tampered file can fail anywhere in skops
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ModelFileError(f"{path} is damaged: {reason}") from error
-    if not isinstance(model, MultiTaskKernelModel | TableModel) and not hasattr(model, "steps"):
+    kinds = (MultiTaskKernelModel, TableModel, *SEARCHES)
+    if not isinstance(model, kinds) and not hasattr(model, "steps"):
         raise ModelFileError(f"{path} holds no model: {type(model).__name__}.")
     return model
 
@@ -158,17 +160,15 @@ def read_header(path: str | PathLike[str]) -> ModelHeader:
 def _packed(model: Any, command: str | None) -> bytes:
     """Return the bytes of the file."""
     sio = import_extra("skops.io", "table")
-    if hasattr(model, "best_estimator_"):
-        raise ValueError("a search is not a model: save its best_estimator_.")
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     fitted = last.estimator if isinstance(last, TableModel) else last
-    if not isinstance(fitted, MultiTaskKernelModel) or not hasattr(fitted, "tasks_"):
+    if not isinstance(fitted, (MultiTaskKernelModel, *SEARCHES)) or not hasattr(fitted, "tasks_"):
         raise ValueError(
-            f"model must be a fitted estimator of kernelhood, a Pipeline that ends in one, or a "
-            f"TableModel: got {type(model).__name__}."
+            f"model must be a fitted estimator or search of kernelhood, a Pipeline that ends in "
+            f"one, or a TableModel: got {type(model).__name__}."
         )
     content = io.BytesIO(sio.dumps(compact(model), compression=zipfile.ZIP_DEFLATED))
-    foreign = sorted(set(sio.get_untrusted_types(data=content.getvalue())) - set(trusted_types()))
+    foreign = foreign_types(content.getvalue())
     if foreign:
         raise ValueError(
             f"model holds the type {foreign[0]}, which a model file does not carry: it would be "

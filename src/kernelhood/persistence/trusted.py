@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kernelhood import estimators, kernels, relations
+from typing import Any
+
+from kernelhood import automatic, estimators, kernels, losses, model_selection, relations
+from kernelhood._extras import import_extra
 from kernelhood.bounds import BoundTerms
 from kernelhood.calibration.crossfit import Calibration
 from kernelhood.calibration.sigmoid import Sigmoid
@@ -17,6 +20,13 @@ from kernelhood.tables.model import TableModel
 from kernelhood.uncertainty.conformal import ConformalErrors, HeldOut
 
 _TABLES = (TableEncoder, TableModel)
+_SEARCHES = (
+    automatic.MTONMKLClassifierCV,
+    automatic.MTONMKLRegressorCV,
+    model_selection.KernelSearchCV,
+    model_selection.TaskShuffleSplit,
+    model_selection.TaskStratifiedKFold,
+)
 _PARTS = (
     BoundTerms,
     Calibration,
@@ -50,12 +60,40 @@ def trusted_types() -> list[str]:
     >>> [name for name in trusted_types() if "Custom" in name or "fetch" in name]
     []
     """
-    found = [*_TABLES, *_PARTS]
+    found: list[type[Any]] = [*_TABLES, *_SEARCHES, *_PARTS]
     for room, base in (
         (estimators, MultiTaskKernelModel),
         (kernels, kernels.Kernel),
         (relations, relations.TaskRelation),
+        (losses, losses.Loss),
     ):
         classes = [one for one in vars(room).values() if isinstance(one, type)]
         found += [one for one in classes if issubclass(one, base) and one not in _CODE]
     return sorted({f"{one.__module__}.{one.__qualname__}" for one in found})
+
+
+def foreign_types(content: bytes) -> list[str]:
+    """Return the names of the types in a skops file that are not to be trusted.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    """
+    sio = import_extra("skops.io", "table")
+    return sorted(set(sio.get_untrusted_types(data=content)) - set(trusted_types()))
+
+
+def carried(value: Any) -> bool:
+    """Return whether a model file can hold a value.
+
+    Examples
+    --------
+    >>> carried({"C": [0.5, 1.0]}), carried(print)
+    (True, False)
+    """
+    sio = import_extra("skops.io", "table")
+    try:
+        return not foreign_types(sio.dumps(value))
+    except Exception:  # skops fails in many ways at what it does not know
+        return False

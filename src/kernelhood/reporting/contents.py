@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.persistence import ModelHeader
+from kernelhood.tables.choice import described_choice
 from kernelhood.tables.model import TableModel
 
 
@@ -60,7 +61,7 @@ def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
 
     Parameters
     ----------
-    model : TableModel, Pipeline or estimator
+    model : TableModel, search, Pipeline or estimator
         Fitted.
     header : ModelHeader, optional
         Of the file that it comes from.
@@ -75,9 +76,8 @@ def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
     Inspection of a fitted model
     """
     table = model if isinstance(model, TableModel) else None
-    record = {} if table is None else table.record
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    estimator = last if table is None else table.estimator
+    estimator, choice = _inside(model)
+    record = choice if table is None else table.record
     tasks = [str(name) for name in estimator.tasks_]
     names, weights = _kernels(estimator, table)
     usage = record.get("usage", {"columns": [], "tasks": {}})
@@ -97,6 +97,16 @@ def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
         similarity,
         likeness,
     )
+
+
+def _inside(model: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the estimator of this library in a model, and a record of its choice."""
+    if isinstance(model, TableModel):
+        return model.estimator, {}
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if not hasattr(last, "best_estimator_"):
+        return last, {}
+    return last._one_chain("an inspection").model, {"choice": described_choice(last)}
 
 
 def _kernels(estimator: Any, table: TableModel | None) -> tuple[list[str], Array]:

@@ -100,9 +100,9 @@ def _map(found: Inspection) -> list[str]:
 
 
 def _treatment(found: Inspection) -> list[str]:
-    if not found.record:
+    listed = list(found.record.get("columns", {}).items())
+    if not listed:
         return []
-    listed = list(found.record["columns"].items())
     rows = [[_name(name), _name(text)] for name, text in listed[:_NAMES_OF_MANY]]
     more = len(listed) - len(rows)
     after = [f"<p>And {more} more columns.</p>"] if more > 0 else []

@@ -33,8 +33,9 @@ def to_text(found: Inspection) -> str:
     lines += ["", "Kernels, % of a task's weights"]
     lines += _shares(found.tasks, found.kernels, found.weights)
     lines += ["", f"Nearest tasks: {found.likeness}", *_nearest(found)]
-    if found.record:
-        lines += ["", "Columns", *grid([[n, t] for n, t in found.record["columns"].items()])]
+    columns = found.record.get("columns", {})
+    if columns:
+        lines += ["", "Columns", *grid([[name, text] for name, text in columns.items()])]
     return "\n".join(lines)
 
 

@@ -101,10 +101,10 @@ def described_choice(found: Any) -> dict[str, Any]:
     scores, spreads = results["mean_test_score"], results["std_test_score"]
     path = [
         {
-            "kind": str(results["kind"][row]),
+            "kind": str(results["kind"][row] if "kind" in results else results["params"][row]),
             "score": float(scores[row]),
             "spread": float(spreads[row]),
-            "splits": int(results["n_splits"][row]),
+            "splits": int(results["n_splits"][row] if "n_splits" in results else found.n_splits_),
             "chosen": row == found.best_index_,
         }
         for row in range(len(scores))
