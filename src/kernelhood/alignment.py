@@ -39,6 +39,13 @@ def center(K: Array) -> Array:
     ----------
     K : ndarray of shape (n_samples, n_samples)
         Kernel matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.alignment import center
+    >>> center(np.eye(2)).tolist()
+    [[0.5, -0.5], [-0.5, 0.5]]
     """
     K = np.asarray(K, dtype=np.float64)
     return np.asarray(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
@@ -53,6 +60,13 @@ def span_alignment(G: Array, first: Array, second: Array) -> float:
         Frobenius products of the base kernels.
     first, second : ndarray of shape (n_kernels,)
         Coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.alignment import span_alignment
+    >>> round(span_alignment(np.eye(2), np.array([1.0, 0.0]), np.array([1.0, 1.0])), 3)
+    0.707
     """
     return cosine(float(first @ G @ second), float(first @ G @ first), float(second @ G @ second))
 

@@ -42,6 +42,15 @@ class BoundTerms(NamedTuple):
         Dimension of the span.
     excess : float
         b'A+b - 4c, 0 for matrices Khat within the span and negative otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.bounds import BoundTerms
+    >>> K = np.diag([1.0, 3.0])
+    >>> terms = BoundTerms.from_tasks([[[np.vdot(K, K)]]], [[np.trace(K)]], [[0.5]])
+    >>> round(terms.overlap, 12), round(terms.identity, 12), terms.rank
+    (4.0, 1.6, 1)
     """
 
     overlap: float
@@ -145,6 +154,15 @@ def monte_carlo_complexity(
         Number of sign vectors.
     random_state : int, optional
         Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.bounds import monte_carlo_complexity
+    >>> stack = np.eye(4)[None]  # one task with one kernel
+    >>> estimate = monte_carlo_complexity([stack], [[1.0]], rho=0.0, n_draws=3, random_state=0)
+    >>> round(estimate, 3)
+    0.5
     """
     rng = np.random.default_rng(random_state)
     grams = [np.einsum("mij,lij->ml", Ks, Ks) for Ks in stacks]

@@ -28,6 +28,12 @@ class Coefficients(NamedTuple):
         Of the closed form of the neighborhood, kappa = s theta - r gamma.
     a, f : float
         Price of the trace, and of half the squared Frobenius norm.
+
+    Examples
+    --------
+    >>> from kernelhood.formulations import coefficients
+    >>> coefficients("printed", eta=9.0, beta=1.0)._asdict()
+    {'s': 0.818..., 'r': 0.090..., 'a': 0.181..., 'f': 0.363...}
     """
 
     s: float
@@ -37,7 +43,16 @@ class Coefficients(NamedTuple):
 
 
 class Formulation(ABC):
-    """How the paper's iteration is read as a problem."""
+    """How the paper's iteration is read as a problem.
+
+    Examples
+    --------
+    >>> from kernelhood.formulations import as_formulation
+    >>> as_formulation("corrected").canonical(C=2.0, eta=8.0, beta=4.0)
+    {'C': 1.0, 'eta': 1.0, 'beta': 1.0}
+    >>> as_formulation("normalized").in_domain(eta=1.0, beta=1.0)
+    False
+    """
 
     #: Whether the problem has one optimal value that every start leads to.
     convex = True

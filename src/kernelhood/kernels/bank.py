@@ -233,6 +233,11 @@ def default_bank() -> KernelBank:
     """Return the ten kernels of the paper.
 
     Linear, polynomial of degree 2 and Gaussians of spread 2, 4, ..., 256, all cosine normalised.
+
+    Examples
+    --------
+    >>> default_bank().names[:4]
+    ['linear', 'polynomial(2)', 'gaussian(2)', 'gaussian(4)']
     """
     gaussians = [Normalized(Gaussian(2.0**k)) for k in range(1, 9)]
     return KernelBank([Normalized(Linear()), Normalized(Polynomial()), *gaussians])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from kernelhood._typing import Array
 from kernelhood.kernels._points import quiet, square_norms
 from kernelhood.kernels._products import Products
 from kernelhood.kernels.base import Kernel, Points, ProductKernel, inverse_norms, restrict
+from kernelhood.kernels.custom import Custom
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,11 @@ class Polynomial(ProductKernel):
         At least 1.
     offset : float
         Not negative, or the kernel would not be positive semi-definite.
+
+    Examples
+    --------
+    >>> Polynomial(degree=2)([[1.0]], [[2.0], [3.0]])
+    array([[ 9., 16.]])
     """
 
     degree: int = 2
@@ -94,6 +99,11 @@ class Gaussian(ProductKernel):
     ----------
     spread : float
         Positive, in the units of the features.
+
+    Examples
+    --------
+    >>> Gaussian(1.0)([[0.0]], [[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607]])
     """
 
     of_distances: ClassVar[bool] = True
@@ -212,29 +222,6 @@ class Pairwise(Kernel):
 
 
 @dataclass(frozen=True)
-class Custom(Kernel):
-    """Any function that maps (X, Z) to a matrix of shape (n, m).
-
-    Parameters
-    ----------
-    function : callable
-        Has to be positive semi-definite; this is not checked.
-    """
-
-    function: Callable[[Points, Points], Any]
-
-    def evaluate(self, X: Points, Z: Points) -> Array:
-        """Return the function's matrix after a look at its shape."""
-        K = np.asarray(self.function(X, Z), dtype=np.float64)
-        if K.shape != (X.shape[0], Z.shape[0]):
-            raise ValueError(
-                f"kernel function {_name(self.function)} returned shape {K.shape}, "
-                f"expected {(X.shape[0], Z.shape[0])}."
-            )
-        return K
-
-
-@dataclass(frozen=True)
 class Normalized(Kernel):
     """A kernel divided by the norms it induces, k(x, z) / sqrt(k(x, x) k(z, z)).
 
@@ -245,6 +232,11 @@ class Normalized(Kernel):
     ----------
     kernel : Kernel, str or callable
         What is normalised; the columns are those of this kernel.
+
+    Examples
+    --------
+    >>> Normalized(Linear())([[3.0, 4.0]], [[6.0, 8.0], [-4.0, 3.0]]).round(3)
+    array([[1., 0.]])
     """
 
     kernel: Any
@@ -285,7 +277,3 @@ def as_kernel(kernel: Any) -> Kernel:
         "a kernel must be a kernelhood kernel, a scikit-learn kernel name or a callable, "
         f"got {type(kernel).__name__}."
     )
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))

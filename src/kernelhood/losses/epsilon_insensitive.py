@@ -18,6 +18,13 @@ class EpsilonInsensitive(Loss):
     ----------
     epsilon : float
         Half the width of the tube, in the units of the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = EpsilonInsensitive(0.1).box(np.array([3.0]), np.array([2.0]))
+    >>> loss.lower.tolist(), loss.upper.tolist(), loss.epsilon
+    ([-2.0], [2.0], 0.1)
     """
 
     epsilon: float

@@ -19,6 +19,12 @@ class SharedFunctions(TaskRelation):
     ----------
     specific_cost : float
         How many times more a specific weight costs than a shared one; infinity leaves only f_0.
+
+    Examples
+    --------
+    >>> from kernelhood.relations import SharedFunctions
+    >>> SharedFunctions(specific_cost=4.0).costs(1).tolist()
+    [1.0, 4.0]
     """
 
     specific_cost: float = 1.0
