@@ -8,7 +8,9 @@ from kernelhood._typing import Array
 
 
 def alignment(K: Array, L: Array, *, centered: bool = False) -> float:
-    """Return <K, L>_F / (|K|_F |L|_F), 0 where one of them vanishes.
+    r"""Return the cosine :math:`\langle K, L\rangle / (\lVert K\rVert \lVert L\rVert)`.
+
+    The products are those of Frobenius; it is 0 where one of the matrices vanishes.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ def alignment(K: Array, L: Array, *, centered: bool = False) -> float:
 
 
 def center(K: Array) -> Array:
-    """Return the kernel matrix of the features with their mean taken away, HKH.
+    """Return the kernel matrix of the features with their mean taken away, :math:`HKH`.
 
     Parameters
     ----------

@@ -20,12 +20,12 @@ from kernelhood.penalties import Concave, Linear, Penalty, Quadratic
 
 
 class Coefficients(NamedTuple):
-    """What a formulation makes of eta and beta.
+    r"""What a formulation makes of eta and beta.
 
     Attributes
     ----------
     s, r : float
-        Of the closed form of the neighborhood, kappa = s theta - r gamma.
+        Of the closed form of the neighborhood, :math:`\kappa = s\,\theta - r\,\gamma`.
     a, f : float
         Price of the trace, and of half the squared Frobenius norm.
 
@@ -82,7 +82,8 @@ class Formulation(ABC):
     def canonical(self, C: Any, eta: Any, beta: Any) -> dict[str, Any]:
         """Return the representative of all (C, eta, beta) that give the same predictor.
 
-        The predictor depends on a / C^2 and f / C^3 only. Numbers may be columns of numbers.
+        The predictor depends on :math:`a / C^2` and :math:`f / C^3` only. Numbers may be columns of
+        numbers.
         """
         return {"C": C, "eta": eta, "beta": beta}
 

@@ -18,7 +18,7 @@ from kernelhood.kernels.custom import Custom
 
 @dataclass(frozen=True)
 class Linear(ProductKernel):
-    """The inner product x'z.
+    r"""The inner product :math:`x'z`.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Linear(ProductKernel):
 
 @dataclass(frozen=True)
 class Polynomial(ProductKernel):
-    """The polynomial (x'z + offset)^degree.
+    r"""The polynomial :math:`(x'z + \text{offset})^{\text{degree}}`.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Polynomial(ProductKernel):
 
 @dataclass(frozen=True)
 class Gaussian(ProductKernel):
-    """The Gaussian exp(-|x - z|^2 / (2 spread^2)).
+    r"""The Gaussian :math:`\exp(-\lVert x - z \rVert^2 / (2\,\text{spread}^2))`.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class Pairwise(Kernel):
 
 @dataclass(frozen=True)
 class Normalized(Kernel):
-    """A kernel divided by the norms it induces, k(x, z) / sqrt(k(x, x) k(z, z)).
+    r"""A kernel divided by the norms it induces, :math:`k(x, z) / \sqrt{k(x, x)\,k(z, z)}`.
 
     A point whose norm is 0, or whose square norm is too large for a number, has the value 0 with
     every point.

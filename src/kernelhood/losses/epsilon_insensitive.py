@@ -12,7 +12,7 @@ from kernelhood.losses.box import BoxLoss, box_loss
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
-    """``cost * max(0, |target - f| - epsilon)``.
+    r""":math:`c \max(0, \lvert y - f \rvert - \varepsilon)`, with the cost c of each sample.
 
     Parameters
     ----------

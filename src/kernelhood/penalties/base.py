@@ -20,15 +20,15 @@ _ZERO = 1e-150
 
 
 class DualPoint(NamedTuple):
-    """What a lower bound needs to know of a feasible dual vector.
+    r"""What a lower bound needs to know of a feasible dual vector.
 
     Attributes
     ----------
     gain : float
-        The dual objective without the kernels' part: ``target'v - epsilon |v|_1`` for a box,
-        ``target'v - bend`` for a ridge.
+        The dual objective without the kernels' part: :math:`y'v - \varepsilon\lVert v\rVert_1` for
+        a box, :math:`y'v` minus the bend for a ridge.
     q : ndarray of shape (n_weights,)
-        ``1/2 v'K^m v``.
+        :math:`\tfrac12 v'K^m v`.
     bend : float
         The part of the gain that grows with the square of the vector, and lowers it; 0 for a box.
 

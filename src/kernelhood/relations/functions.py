@@ -18,7 +18,8 @@ class SharedFunctions(TaskRelation):
     Parameters
     ----------
     specific_cost : float
-        How many times more a specific weight costs than a shared one; infinity leaves only f_0.
+        How many times more a specific weight costs than a shared one; infinity leaves only
+        :math:`f_0`.
 
     Examples
     --------
@@ -33,7 +34,7 @@ class SharedFunctions(TaskRelation):
 
     @property
     def separate(self) -> bool:  # type: ignore[override]
-        """Whether there are functions g_t beside f_0."""
+        """Whether there are functions :math:`g_t` beside :math:`f_0`."""
         return bool(np.isfinite(self.specific_cost))
 
     @property
