@@ -1,5 +1,6 @@
 """What the reference promises: every public name is listed, and shown at work."""
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 
 import kernelhood
 
-API = Path(__file__).parents[1] / "docs" / "api.md"
+DOCS = Path(__file__).parents[1] / "docs"
+API, FAQ = DOCS / "api.md", DOCS / "faq.md"
 ROOMS = ("", ".calibration", ".datasets", ".experiments", ".persistence", ".plotting")
 
 
@@ -54,3 +56,28 @@ def test_a_public_name_is_in_the_reference(room):
 
 def test_the_package_names_what_it_offers():
     assert sorted(kernelhood.__all__) == kernelhood.__all__
+
+
+def calls_of(name):
+    """Yield the calls of a function in the source, as trees."""
+    for file in Path(kernelhood.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
+                yield node
+
+
+def fixed_parts(message):
+    """Return what a message says whatever the data, in pieces."""
+    parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+    return [one.value for one in parts if isinstance(one, ast.Constant)]
+
+
+def test_every_warning_is_in_the_list_of_questions():
+    if not FAQ.exists():
+        pytest.skip("the documentation is not here")
+    text = FAQ.read_text(encoding="utf-8")
+    found = [parts for call in calls_of("warnings.warn") if (parts := fixed_parts(call.args[0]))]
+    assert len(found) >= 3
+    for parts in found:
+        longest = max(parts, key=len).strip(" ,:;.(")
+        assert longest[:40].strip() in text
