@@ -1,5 +1,7 @@
 import builtins
+import sys
 from itertools import pairwise
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -54,6 +56,43 @@ def test_without_axes_a_figure_is_made(tmp_path):
     assert ax.figure is not other.figure
     assert (tmp_path / "weights.png").stat().st_size > 0
     assert matplotlib.image.imread(tmp_path / "alignment.png").shape[2] == 4
+
+
+class Kernel:
+    """What IPython's shell has in a notebook."""
+
+    kernel = object()
+
+
+@pytest.fixture
+def pyplot():
+    """Give pyplot a canvas that opens no window, and close its figures afterwards."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    before = pyplot.get_fignums()
+    yield pyplot
+    for number in set(pyplot.get_fignums()) - set(before):
+        pyplot.close(number)
+
+
+def test_a_notebook_shows_what_is_drawn(monkeypatch, pyplot):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=Kernel))
+    ax = plot_weights(WEIGHTS, TASKS, KERNELS)
+    assert ax.figure is pyplot.figure(ax.figure.number)
+
+
+def test_an_interactive_session_shows_what_is_drawn(pyplot):
+    with pyplot.ion():
+        ax = plot_alignment(np.eye(3), TASKS)
+    assert ax.figure.number in pyplot.get_fignums()
+
+
+def test_a_script_keeps_no_figures(monkeypatch, pyplot):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    before = pyplot.get_fignums()
+    figure = plot_weights(WEIGHTS, TASKS, KERNELS).figure
+    assert pyplot.get_fignums() == before
+    assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 def test_a_missing_matplotlib_is_explained(monkeypatch):

@@ -8,7 +8,9 @@ from kernelhood._typing import Array
 
 
 def alignment(K: Array, L: Array, *, centered: bool = False) -> float:
-    """Return <K, L>_F / (|K|_F |L|_F), 0 where one of them vanishes.
+    r"""Return the cosine :math:`\langle K, L\rangle / (\lVert K\rVert \lVert L\rVert)`.
+
+    The products are those of Frobenius; it is 0 where one of the matrices vanishes.
 
     Parameters
     ----------
@@ -33,12 +35,19 @@ def alignment(K: Array, L: Array, *, centered: bool = False) -> float:
 
 
 def center(K: Array) -> Array:
-    """Return the kernel matrix of the features with their mean taken away, HKH.
+    """Return the kernel matrix of the features with their mean taken away, :math:`HKH`.
 
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples)
         Kernel matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.alignment import center
+    >>> center(np.eye(2)).tolist()
+    [[0.5, -0.5], [-0.5, 0.5]]
     """
     K = np.asarray(K, dtype=np.float64)
     return np.asarray(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
@@ -53,6 +62,13 @@ def span_alignment(G: Array, first: Array, second: Array) -> float:
         Frobenius products of the base kernels.
     first, second : ndarray of shape (n_kernels,)
         Coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.alignment import span_alignment
+    >>> round(span_alignment(np.eye(2), np.array([1.0, 0.0]), np.array([1.0, 1.0])), 3)
+    0.707
     """
     return cosine(float(first @ G @ second), float(first @ G @ first), float(second @ G @ second))
 

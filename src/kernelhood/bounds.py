@@ -30,18 +30,28 @@ FORMS = ("geometric", "arithmetic")
 
 
 class BoundTerms(NamedTuple):
-    """What the bound needs to know of the kernels.
+    r"""What the bound needs to know of the kernels.
 
     Attributes
     ----------
     overlap : float
-        d'A+b = 2 <Pi, Khat>, Pi the projection of I onto the span of the kernels.
+        :math:`d'A^+b = 2\langle\Pi, \hat K\rangle`, with the projection :math:`\Pi` of the identity
+        onto the span of the kernels.
     identity : float
-        d'A+d = |Pi|^2.
+        :math:`d'A^+d = \lVert\Pi\rVert^2`.
     rank : int
         Dimension of the span.
     excess : float
-        b'A+b - 4c, 0 for matrices Khat within the span and negative otherwise.
+        :math:`b'A^+b - 4c`, 0 for matrices :math:`\hat K` within the span and negative otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.bounds import BoundTerms
+    >>> K = np.diag([1.0, 3.0])
+    >>> terms = BoundTerms.from_tasks([[[np.vdot(K, K)]]], [[np.trace(K)]], [[0.5]])
+    >>> round(terms.overlap, 12), round(terms.identity, 12), terms.rank
+    (4.0, 1.6, 1)
     """
 
     overlap: float
@@ -56,7 +66,7 @@ class BoundTerms(NamedTuple):
         traces: Sequence[Array] | Array,
         neighborhoods: Sequence[Array] | Array,
     ) -> Self:
-        """Sum the terms over tasks.
+        r"""Sum the terms over tasks.
 
         Parameters
         ----------
@@ -65,7 +75,7 @@ class BoundTerms(NamedTuple):
         traces : sequence of ndarray of shape (n_kernels,)
             Their traces.
         neighborhoods : sequence of ndarray of shape (n_kernels,)
-            Coefficients kappa of Khat on the base kernels.
+            Coefficients :math:`\kappa` of :math:`\hat K` on the base kernels.
         """
         overlap, identity, rank = 0.0, 0.0, 0
         for G, d, kappa in zip(grams, traces, neighborhoods, strict=True):
@@ -84,7 +94,7 @@ def rademacher_bound(
     radius: float = 1.0,
     form: str = "geometric",
 ) -> float:
-    """Return the upper bound on the empirical Rademacher complexity.
+    r"""Return the upper bound on the empirical Rademacher complexity.
 
     Parameters
     ----------
@@ -95,7 +105,7 @@ def rademacher_bound(
     rho : float
         Squared radius of the neighborhood.
     radius : float
-        R, the bound on ``sum_t |w_t|^2``.
+        R, the bound on :math:`\sum_t \lVert w_t\rVert^2`.
     form : {"geometric", "arithmetic"}
         The tight form, or the paper's.
 
@@ -128,23 +138,32 @@ def monte_carlo_complexity(
     n_draws: int = 100,
     random_state: int | None = None,
 ) -> float:
-    """Estimate the empirical Rademacher complexity by drawing signs.
+    r"""Estimate the empirical Rademacher complexity by drawing signs.
 
-    For every draw the supremum over ``theta >= 0`` within the neighborhood is found exactly, up to
-    a bisection on the multiplier of the neighborhood.
+    For every draw the supremum over :math:`\theta \ge 0` within the neighborhood is found exactly,
+    up to a bisection on the multiplier of the neighborhood.
 
     Parameters
     ----------
     stacks : sequence of ndarray of shape (n_kernels, n_t, n_t)
         Base kernel matrices of each task.
     neighborhoods : sequence of ndarray of shape (n_kernels,)
-        Coefficients kappa of Khat on the base kernels.
+        Coefficients :math:`\kappa` of :math:`\hat K` on the base kernels.
     rho, radius : float
         As in `rademacher_bound`.
     n_draws : int
         Number of sign vectors.
     random_state : int, optional
         Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.bounds import monte_carlo_complexity
+    >>> stack = np.eye(4)[None]  # one task with one kernel
+    >>> estimate = monte_carlo_complexity([stack], [[1.0]], rho=0.0, n_draws=3, random_state=0)
+    >>> round(estimate, 3)
+    0.5
     """
     rng = np.random.default_rng(random_state)
     grams = [np.einsum("mij,lij->ml", Ks, Ks) for Ks in stacks]

@@ -23,14 +23,20 @@ from kernelhood.penalties import Concave, Linear, LogDeterminant, Penalty, Quadr
 
 
 class Coefficients(NamedTuple):
-    """What a formulation makes of eta and beta.
+    r"""What a formulation makes of eta and beta.
 
     Attributes
     ----------
     s, r : float
-        Of the closed form of the neighborhood, kappa = s theta - r gamma.
+        Of the closed form of the neighborhood, :math:`\kappa = s\,\theta - r\,\gamma`.
     a, f : float
         Price of the trace, and of half the squared Frobenius norm.
+
+    Examples
+    --------
+    >>> from kernelhood.formulations import coefficients
+    >>> coefficients("printed", eta=9.0, beta=1.0)._asdict()
+    {'s': 0.818..., 'r': 0.090..., 'a': 0.181..., 'f': 0.363...}
     """
 
     s: float
@@ -40,7 +46,16 @@ class Coefficients(NamedTuple):
 
 
 class Formulation(ABC):
-    """How the paper's iteration is read as a problem."""
+    """How the paper's iteration is read as a problem.
+
+    Examples
+    --------
+    >>> from kernelhood.formulations import as_formulation
+    >>> as_formulation("corrected").canonical(C=2.0, eta=8.0, beta=4.0)
+    {'C': 1.0, 'eta': 1.0, 'beta': 1.0}
+    >>> as_formulation("normalized").in_domain(eta=1.0, beta=1.0)
+    False
+    """
 
     #: Whether the problem has one optimal value that every start leads to.
     convex = True
@@ -70,7 +85,8 @@ class Formulation(ABC):
     def canonical(self, C: Any, eta: Any, beta: Any) -> dict[str, Any]:
         """Return the representative of all (C, eta, beta) that give the same predictor.
 
-        The predictor depends on a / C^2 and f / C^3 only. Numbers may be columns of numbers.
+        The predictor depends on :math:`a / C^2` and :math:`f / C^3` only. Numbers may be columns of
+        numbers.
         """
         return {"C": C, "eta": eta, "beta": beta}
 

@@ -5,6 +5,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 import kernelhood as kh
 from kernelhood import MTONMKLClassifier
 from kernelhood.estimators import METHODS
+from kernelhood.experiments.job import task_scores
 from kernelhood.experiments.methods import (
     GRIDS,
     check_methods,
@@ -14,7 +15,7 @@ from kernelhood.experiments.methods import (
     offered_methods,
     search,
 )
-from kernelhood.experiments.protocol import METRICS, TABLE_1, task_scores
+from kernelhood.experiments.protocol import METRICS, TABLE_1
 from kernelhood.formulations import FORMULATIONS
 
 

@@ -35,6 +35,15 @@ class Calibration:
         The sigmoid's centre for every unit.
     gap : float
         Largest relative duality gap of the fits behind it.
+
+    Examples
+    --------
+    >>> import kernelhood as kh
+    >>> data = kh.datasets.make_multitask(2, 20, random_state=0)
+    >>> model = kh.MTONMKLClassifier(kernels=[kh.Linear()], probability=True)
+    >>> found = model.fit(data.X, data.y, task=data.task).calibration_
+    >>> found.n_classes, len(found.units), bool(found.sigmoid.slope > 0.0)
+    ([2, 2], 2, True)
     """
 
     sigmoid: Sigmoid

@@ -39,6 +39,16 @@ class Sigmoid(NamedTuple):
         What each unit adds to its centre.
     spread : float
         Standard deviation of the shifts before the data are seen; 0 where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.calibration import Sigmoid
+    >>> sigmoid = Sigmoid(2.0, np.array([0.5]), np.array([-0.5, 0.5]), spread=0.5)
+    >>> sigmoid.log_odds(np.array([0.0, 1.0]), centre=0, unit=1).tolist()
+    [1.0, 3.0]
+    >>> sigmoid.log_odds(np.array([0.0, 1.0]), centre=0, unit=None).tolist()
+    [0.5, 2.5]
     """
 
     slope: float

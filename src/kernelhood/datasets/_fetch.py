@@ -19,7 +19,14 @@ _CHUNK = 1 << 20
 
 
 class FetchError(OSError):
-    """A file could not be downloaded; nothing of it was kept."""
+    """A file could not be downloaded; nothing of it was kept.
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import FetchError
+    >>> issubclass(FetchError, OSError)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,14 @@ def check(
     -------
     statuses : list of FileStatus
         One for each file, with state "ok", "differs" or "missing".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kernelhood.datasets import check
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     {file.state for file in check("letter", folder)}
+    {'missing'}
     """
     dataset = registry[check_choice("name", name, registry)]
     folder = get_data_home(data_home) / dataset.folder
@@ -115,6 +130,12 @@ def fetch(
     ------
     FetchError
         If a download failed in all attempts.
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import check, fetch
+    >>> if all(file.good for file in check("letter")):  # then there is nothing to download
+    ...     assert {file.state for file in fetch("letter")} == {"ok"}
     """
     retries = check_count("retries", retries, low=0)
     timeout = check_number("timeout", timeout, low=0.001)

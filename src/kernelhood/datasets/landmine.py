@@ -62,6 +62,13 @@ def load_landmine(
         ``X`` (n_samples, 9), ``y`` 0 or 1, ``task`` ("field 1" to "field 29"), ``task_names``,
         ``feature_names``, ``sample_id`` (position in the file), ``task_groups`` (the ground of
         each field, "foliated" or "bare"), ``DESCR``.
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import check, load_landmine
+    >>> if all(file.good for file in check("landmine")):  # its files have been fetched
+    ...     data = load_landmine(random_state=0)
+    ...     assert len(data.task_names) == 29
     """
     check_flags(as_frame=as_frame, balanced=balanced)
     rng = check_random_state(random_state)

@@ -69,6 +69,13 @@ def load_letter(
         ``X`` (n_samples, 128) of 0 and 1, ``y`` the letters, ``task`` (such as "c/e"),
         ``task_names``, ``feature_names``, ``sample_id`` (image id),
         ``task_groups`` (the two letters of each task), ``DESCR``.
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import check, load_letter
+    >>> if all(file.good for file in check("letter")):  # its files have been fetched
+    ...     data = load_letter(n_samples=20, random_state=0)
+    ...     assert data.X.shape == (320, 128)
     """
     check_flags(as_frame=as_frame)
     if n_samples is not None:

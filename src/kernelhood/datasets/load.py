@@ -97,6 +97,13 @@ def load_load(
     data : Bunch
         ``X`` (n_zones * n_samples, n_features), ``y`` the loads, ``task`` ("zone 1" to
         "zone 20"), ``task_names``, ``feature_names``, ``sample_id`` (hour), ``DESCR``.
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import check, load_load
+    >>> if all(file.good for file in check("load")):  # its files have been fetched
+    ...     data = load_load(n_samples=50, zones=[1, 2], random_state=0)
+    ...     assert data.y.shape == (100,)
     """
     check_flags(as_frame=as_frame, temperature=temperature, fill=fill, scale=scale)
     n_samples = None if n_samples is None else check_count("n_samples", n_samples)

@@ -71,6 +71,13 @@ def load_sarcos(
         ``X`` (7 * n_samples, 21), ``y``, ``task`` ("torque 1" to "torque 7"), ``task_names``,
         ``feature_names``, ``sample_id`` (equal for the seven copies of a row), ``DESCR``. With
         `wide`, ``X`` (n_samples, 21) and ``y`` (n_samples, 7).
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import check, load_sarcos
+    >>> if all(file.good for file in check("sarcos")):  # its files have been fetched
+    ...     data = load_sarcos(n_samples=50, random_state=0)
+    ...     assert data.X.shape == (350, 21)
     """
     check_flags(as_frame=as_frame, scale=scale, wide=wide)
     if n_samples is not None:

@@ -71,6 +71,13 @@ def load_spam(
         ``X`` (6000, n_words), ``y`` 1 for spam and -1 otherwise, ``task`` ("user 00" to
         "user 14"), ``task_names``, ``feature_names`` ("word 17": the word's id), ``sample_id``,
         ``DESCR``.
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import check, load_spam
+    >>> if all(file.good for file in check("spam")):  # its files have been fetched
+    ...     data = load_spam(n_words=100)
+    ...     assert data.X.shape == (6000, 100)
     """
     check_flags(as_frame=as_frame, sparse_output=sparse_output)
     n_words = check_count("n_words", n_words)

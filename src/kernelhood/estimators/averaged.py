@@ -13,11 +13,11 @@ from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
 
 
 class _AveragedStep:
-    """The step of AVMTMKL: nothing to learn but the SVM.
+    r"""The step of AVMTMKL: nothing to learn but the SVM.
 
     Notes
     -----
-    Every task has the kernel ``K_t = (1/M) sum_m K_t^m`` and its own SVM.
+    Every task has the kernel :math:`K_t = \frac1M \sum_m K_t^m` and its own SVM.
     """
 
     tol: float

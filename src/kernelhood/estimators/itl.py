@@ -18,7 +18,7 @@ from kernelhood.solvers.problem import Problem
 
 
 class _IndependentStep:
-    """The step of ITL: weights of bounded p-norm.
+    r"""The step of ITL: weights of bounded p-norm.
 
     Parameters
     ----------
@@ -29,10 +29,12 @@ class _IndependentStep:
     -----
     For every task t the model solves
 
-        min over theta_t >= 0 with |theta_t|_p <= 1 of   S_t(sum_m theta_t^m K_t^m),
+    .. math:: \min_{\theta_t \ge 0,\ \lVert\theta_t\rVert_p \le 1}\
+        S_t\Bigl(\sum_m \theta_t^m K_t^m\Bigr),
 
-    S_t the value of the task's SVM. The dual problem is
-    ``max over v of gain(v) - 1/2 |(v'K_t^m v)_m|_q`` with 1/p + 1/q = 1.
+    :math:`S_t` the value of the task's SVM. The dual problem is
+    :math:`\max_v\ \text{gain}(v) - \tfrac12 \lVert (v'K_t^m v)_m \rVert_q` with
+    :math:`1/p + 1/q = 1`.
     """
 
     _parameter_constraints: dict[str, Any] = {"p": [Interval(Real, 1, None, closed="both")]}

@@ -25,12 +25,12 @@ from kernelhood.solvers.target_alignment import (
 
 
 class _AlignedStep(NeighborhoodInspection):
-    """The step of KTA: the targets define the neighborhood.
+    r"""The step of KTA: the targets define the neighborhood.
 
     Parameters
     ----------
     eta : float
-        Weight of the distance between a task's kernel and yy'; not used where `centered`.
+        Weight of the distance between a task's kernel and :math:`yy'`; not used where `centered`.
     centered : bool
         Whether to learn in two stages: first the weights alone, by centred alignment, then an
         SVM.
@@ -38,25 +38,25 @@ class _AlignedStep(NeighborhoodInspection):
     Attributes
     ----------
     neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
-        Coefficients of the projection of yy' onto the base kernels, which is what new points see
-        of it.
+        Coefficients of the projection of :math:`yy'` onto the base kernels, which is what new
+        points see of it.
 
     Notes
     -----
     For every task t the model solves
 
-        min over theta_t >= 0 of   S_t(K_t) + (eta/2) |K_t - y_t y_t'|_F^2,
+    .. math:: \min_{\theta_t \ge 0}\ S_t(K_t) + \tfrac\eta2 \lVert K_t - y_t y_t' \rVert_F^2,
 
-    with K_t = sum_m theta_t^m K_t^m, S_t the value of the task's SVM and y_t its targets, -1 and
-    +1 for classes. ``objective_`` includes the constant (eta/2) |y_t y_t'|^2. ``dual_gap_`` is the
-    larger of two: the gap relative to the objective without that constant, and that of the SVM at
-    the final weights. The larger eta, the closer the weights are to the non-negative least
-    squares ones.
+    with :math:`K_t = \sum_m \theta_t^m K_t^m`, :math:`S_t` the value of the task's SVM and
+    :math:`y_t` its targets, -1 and +1 for classes. ``objective_`` includes the constant
+    :math:`\tfrac\eta2 \lVert y_t y_t' \rVert^2`. ``dual_gap_`` is the larger of two: the gap
+    relative to the objective without that constant, and that of the SVM at the final weights. The
+    larger eta, the closer the weights are to the non-negative least squares ones.
 
-    With ``centered=True`` the weights are theta_t = v/|v|, v the minimiser over v >= 0 of
-    ``v'Mv - 2 v'a``, M and a the Frobenius products of the centred kernels with each other and
-    with y_t y_t' (alignf of Cortes, Mohri and Rostamizadeh, JMLR 13, 2012); ``objective_`` and
-    ``dual_gap_`` are then those of the SVM.
+    With ``centered=True`` the weights are :math:`\theta_t = u / \lVert u \rVert`, u the minimiser
+    over :math:`u \ge 0` of :math:`u'Mu - 2u'a`, M and a the Frobenius products of the centred
+    kernels with each other and with :math:`y_t y_t'` (alignf of Cortes, Mohri and Rostamizadeh,
+    JMLR 13, 2012); ``objective_`` and ``dual_gap_`` are then those of the SVM.
     """
 
     _parameter_constraints: dict[str, Any] = {

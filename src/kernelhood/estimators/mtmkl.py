@@ -23,7 +23,7 @@ from kernelhood.solvers.solution import Solution
 
 
 class _SharedStep(MultiTaskKernelModel):
-    """The step of MT-MKL: all tasks are solved together.
+    r"""The step of MT-MKL: all tasks are solved together.
 
     Parameters
     ----------
@@ -35,14 +35,15 @@ class _SharedStep(MultiTaskKernelModel):
     -----
     The model solves
 
-        min over mu, lambda of   sum_t S_t(sum_m (mu^m + lambda_t^m) K_t^m),
-        mu >= 0, sum mu = c,   lambda_t >= 0, sum lambda_t = 1 - c for every task,
+    .. math:: \min_{\mu, \lambda \ge 0}\ \sum_t S_t\Bigl(\sum_m (\mu^m + \lambda_t^m) K_t^m\Bigr),
+        \quad \sum_m \mu^m = c, \quad \sum_m \lambda_t^m = 1 - c,
 
-    S_t the value of the task's SVM (Tang, Chen and Ye, IJCAI 2009). Here mu and lambda are part of
-    the problem and stored as ``shared_weights_`` and ``specific_weights_``. With
-    ``Q_t^m = v_t'K_t^m v_t`` the gap is that to the dual value
-    ``sum_t gain(v_t) - 1/2 (c max_m sum_t Q_t^m + (1 - c) sum_t max_m Q_t^m)``; it belongs to all
-    tasks together, as ``n_iter_`` does.
+    :math:`S_t` the value of the task's SVM (Tang, Chen and Ye, IJCAI 2009). Here :math:`\mu` and
+    :math:`\lambda` are part of the problem and stored as ``shared_weights_`` and
+    ``specific_weights_``. With :math:`Q_t^m = v_t'K_t^m v_t` the gap is that to the dual value
+    :math:`\sum_t \text{gain}(v_t)
+    - \tfrac12 (c \max_m \sum_t Q_t^m + (1 - c) \sum_t \max_m Q_t^m)`; it belongs to all tasks
+    together, as ``n_iter_`` does.
     """
 
     _parameter_constraints: dict[str, Any] = {

@@ -34,7 +34,7 @@ _LARGE, _THINNING = 1200, 3
 
 
 class _NeighborhoodStep(FormulationSearch):
-    """The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form.
+    r"""The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form.
 
     Parameters
     ----------
@@ -62,21 +62,21 @@ class _NeighborhoodStep(FormulationSearch):
     Attributes
     ----------
     neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
-        kappa, the coefficients of the neighborhood-defining matrices on the base kernels.
+        :math:`\kappa`, the coefficients of the neighborhood-defining matrices on the base kernels.
 
     Notes
     -----
     For every task t the model solves problem (P),
 
-        min over theta_t >= 0 of  S_t(K_t) + a d_t'theta_t + (f/2) theta_t'G_t theta_t,
+    .. math:: \min_{\theta_t \ge 0}\ S_t(K_t) + a\, d_t'\theta_t + \tfrac f2 \theta_t' G_t \theta_t,
 
-    with K_t = sum_m theta_t^m K_t^m, S_t the value of the task's SVM, d_t the traces and G_t the
-    Frobenius products of the base kernels; a and f follow from the formulation.
+    with :math:`K_t = \sum_m \theta_t^m K_t^m`, :math:`S_t` the value of the task's SVM, :math:`d_t`
+    the traces and :math:`G_t` the Frobenius products of the base kernels; formulations set a and f.
 
     With ``sharing="functions"`` all tasks are one such problem: K is the matrix
-    ``sum_m (mu^m + [s = t] lambda_t^m) k_m`` between the samples of all tasks, theta is
-    [mu; lambda_1; ...; lambda_T], and `specific_cost` multiplies the traces of the lambdas. Then
-    ``shared_weights_`` and ``specific_weights_`` are mu and lambda, which the problem determines;
+    :math:`\sum_m (\mu^m + [s = t] \lambda_t^m) k_m` between the samples of all tasks, and
+    `specific_cost` multiplies the traces of the :math:`\lambda_t`. Then ``shared_weights_`` and
+    ``specific_weights_`` are :math:`\mu` and :math:`\lambda`, which the problem determines;
     otherwise they are the largest common part of the weights and the rest.
     """
 

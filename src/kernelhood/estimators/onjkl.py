@@ -15,7 +15,7 @@ from kernelhood.pipeline.task_kernels import TaskKernels
 
 
 class _JointStep(NoiseStep):
-    """The step of ONJKL: a combination and a matrix near it.
+    r"""The step of ONJKL: a combination and a matrix near it.
 
     Parameters
     ----------
@@ -26,18 +26,19 @@ class _JointStep(NoiseStep):
     Attributes
     ----------
     neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
-        The weights again: coefficients of the part of Khat that new points see.
+        The weights again: coefficients of the part of :math:`\hat K_t` that new points see.
 
     Notes
     -----
     For every task t the model solves
 
-        min over nu_t >= 0 with sum nu_t = 1, and Khat_t, of
-            S_t(Khat_t) + (rho/2) |Khat_t - sum_m nu_t^m K_t^m|_F^2,
+    .. math:: \min_{\theta_t \ge 0,\ \hat K_t}\ S_t(\hat K_t) + \tfrac\rho2 \Bigl\lVert \hat K_t
+        - \sum_m \theta_t^m K_t^m \Bigr\rVert_F^2, \quad \sum_m \theta_t^m = 1,
 
-    S_t the value of the task's SVM (Liu et al., IEEE Trans. Cybernetics 43(1), 2013, here with a
-    nu of its own for every task). The best matrix is Khat_t = K_t + v_t v_t' / (2 rho) on the
-    training points; new points see K_t, with the intercept of the training problem.
+    :math:`S_t` the value of the task's SVM (Liu et al., IEEE Trans. Cybernetics 43(1), 2013, here
+    with weights of its own for every task). The best matrix is
+    :math:`\hat K_t = K_t + v_t v_t' / (2\rho)` on the training points; new points see :math:`K_t`,
+    with the intercept of the training problem.
     """
 
     _parameter_constraints: dict[str, Any] = {"rho": [Interval(Real, 0, None, closed="neither")]}

@@ -22,7 +22,7 @@ _ROUNDING = 1e-14
 
 
 class _ProximityStep(NoiseStep):
-    """The step of RPKL: a matrix near one kernel.
+    r"""The step of RPKL: a matrix near one kernel.
 
     Parameters
     ----------
@@ -35,22 +35,23 @@ class _ProximityStep(NoiseStep):
     Attributes
     ----------
     sigmas_ : ndarray of shape (n_tasks,)
-        sigma of every task's Gaussian; only where `kernels` is None.
+        :math:`\sigma_t` of every task's Gaussian; only where `kernels` is None.
     neighborhood_weights_ : ndarray of shape (n_tasks, 1)
-        Ones: the kernel is the part of Khat that new points see.
+        Ones: the kernel is the part of :math:`\hat K_t` that new points see.
 
     Notes
     -----
-    Where `kernels` is None, task t has the Gaussian ``exp(-|x - z|^2 / sigma_t)``, sigma_t =
-    4^(k-1) times the mean squared distance over all pairs of its training points; otherwise
-    `kernels` holds exactly one kernel. The model solves
+    Where `kernels` is None, task t has the Gaussian :math:`\exp(-\lVert x - z\rVert^2 / \sigma_t)`,
+    :math:`\sigma_t = 4^{k-1}` times the mean squared distance over all pairs of its training
+    points; otherwise `kernels` holds exactly one kernel. The model solves
 
-        min over Khat_t of   S_t(Khat_t) + rho |Khat_t - K_t|_F^2,
+    .. math:: \min_{\hat K_t}\ S_t(\hat K_t) + \rho \lVert \hat K_t - K_t \rVert_F^2,
 
-    S_t the value of the task's SVM (Liu, Chen, Chen and Ye, IJCAI 2009). Then Khat_t = K_t +
-    v_t v_t' / (4 rho), and the dual problem is ``max over v of gain(v) - 1/2 v'K_t v -
-    (v'v)^2 / (16 rho)``. It is solved as an SVM with the kernel K_t + tau I over the number
-    tau, which is v'v / (4 rho) at the optimum. New points see K_t, with the intercept of the
+    :math:`S_t` the value of the task's SVM (Liu, Chen, Chen and Ye, IJCAI 2009). Then
+    :math:`\hat K_t = K_t + v_t v_t' / (4\rho)`, and the dual problem is
+    :math:`\max_v\ \text{gain}(v) - \tfrac12 v'K_t v - (v'v)^2 / (16\rho)`. It is solved as an SVM
+    with the kernel :math:`K_t + \tau I` over the number :math:`\tau`, which is
+    :math:`v'v / (4\rho)` at the optimum. New points see :math:`K_t`, with the intercept of the
     training problem.
     """
 

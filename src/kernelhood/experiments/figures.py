@@ -55,6 +55,12 @@ def plot_critical_difference(
     Returns
     -------
     matplotlib axes
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import plot_critical_difference, published_results
+    >>> plot_critical_difference(published_results()).texts[-1].get_text()
+    'critical difference 4.03'
     """
     means = average_ranks(results, blocks=blocks).sort_values(kind="stable")
     n_blocks = len(score_blocks(results, blocks).names)
@@ -105,6 +111,14 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
     Returns
     -------
     matplotlib figure, or None where no method has a neighborhood matrix
+
+    Examples
+    --------
+    >>> import json, pandas as pd
+    >>> alignment = json.dumps([[1.0, 0.9], [0.8, 1.0]])
+    >>> row = {"dataset": "mine", "method": "mt-onmkl", "alignment": alignment}
+    >>> plot_figure_1(pd.DataFrame([row]), "mine").axes[0].get_title()
+    'MT-ONMKL'
     """
     rows = _of(results, dataset, "alignment")
     methods = [name for name in dict.fromkeys(rows["method"]) if name.startswith(ALIGNED)]
@@ -145,6 +159,14 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
     Returns
     -------
     matplotlib figure, or None where the rows tell no weights
+
+    Examples
+    --------
+    >>> import json, pandas as pd
+    >>> weights = {"tasks": ["a"], "kernels": ["linear", "gaussian(2)"], "values": [[1.0, 3.0]]}
+    >>> row = {"dataset": "mine", "method": "itl", "weights": json.dumps(weights)}
+    >>> plot_learned_weights(pd.DataFrame([row]), "mine").axes[0].images[0].get_array().tolist()
+    [[0.25, 0.75]]
     """
     rows = _of(results, dataset, "weights")
     methods = list(dict.fromkeys(rows["method"]))
@@ -200,6 +222,13 @@ def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib axes, or None where the rows tell no gaps
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row = {"dataset": "mine", "method": "itl", "trace": "[[0.1, 1e-4]]", "fit_seconds": 2.0}
+    >>> plot_convergence(pd.DataFrame([row]), "mine").lines[0].get_xdata().tolist()
+    [1.0, 2.0]
     """
     rows = _of(results, dataset, "trace").drop_duplicates("method")
     if not len(rows):

@@ -107,6 +107,12 @@ def findings(results: Any) -> list[str]:
     ----------
     results : DataFrame
         Rows with dataset, method and score.
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import findings, published_results
+    >>> print(findings(published_results())[0])
+    7 methods on 5 data sets: Friedman's chi2 = 11.507 (df 6, p = 0.074), Iman and ...
     """
     blocks = choose_blocks(results)
     if blocks is None:
@@ -136,3 +142,29 @@ def findings(results: Any) -> list[str]:
     if left_out:
         sentences.append(f"Left out, because a method has no score there: {', '.join(left_out)}.")
     return sentences
+
+
+def notes(results: Any) -> list[str]:
+    """Return what a reader of the table must know: units, failures."""
+    lines = []
+    names = set(results["dataset"])
+    if "landmine" in names:
+        lines.append("Landmine: all mines and as many other objects of each field.")
+    if "load" in names:
+        lines.append(
+            "Load: errors on the standardised load; the unit of the paper's figures is unknown, so "
+            "the two cannot be compared."
+        )
+    for (dataset, error), rows in failures(results).groupby(["dataset", "error"], sort=False):
+        methods = ", ".join(dict.fromkeys(rows["method"]))
+        runs = ", ".join(map(str, dict.fromkeys(rows["run"])))
+        many = "runs" if rows["run"].nunique() > 1 else "run"
+        lines.append(f"Failed: {dataset}, {methods}, {many} {runs}: {error}")
+    return lines
+
+
+def failures(results: Any) -> Any:
+    """Return the rows of runs that failed; none where the frame does not tell."""
+    if not {"error", "run"} <= set(results.columns):
+        return results.iloc[:0].assign(error=None, run=0)
+    return results[results["error"].notna()]

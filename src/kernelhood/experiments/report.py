@@ -19,12 +19,12 @@ from kernelhood.experiments.figures import (
     plot_figure_1,
     plot_learned_weights,
 )
-from kernelhood.experiments.findings import findings, headline
+from kernelhood.experiments.findings import findings, headline, notes
 from kernelhood.experiments.page import page
 from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
 from kernelhood.experiments.statistics import choose_blocks
 from kernelhood.experiments.store import write_file
-from kernelhood.experiments.table import grid_of_cells, notes, title, to_latex, to_markdown, to_text
+from kernelhood.experiments.table import grid_of_cells, title, to_latex, to_markdown, to_text
 
 TITLE = "Learned kernels on many tasks: a comparison"
 
@@ -55,6 +55,15 @@ def write_report(
     -------
     list of Path
         The files, report.html first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kernelhood.experiments import published_results, write_report
+    >>> letters = published_results().query("dataset == 'letter'")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(letters, folder)[0].name
+    'report.html'
     """
     folder = Path(out)
     written = [write_file(folder / "results.csv", results.to_csv(index=False))]

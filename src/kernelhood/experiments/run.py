@@ -125,6 +125,14 @@ def run(
     DataFrame
         One row for every data set, run and method, in this order; see `COLUMNS`. A run that failed
         has an error and no score.
+
+    Examples
+    --------
+    >>> from kernelhood import datasets, experiments
+    >>> data = datasets.make_multitask(2, 20, random_state=0)
+    >>> results = experiments.run({"mine": data}, ["avmtmkl", "pooled"], runs=1)
+    >>> results["method"].tolist(), bool(results["score"].between(0.0, 1.0).all())
+    (['avmtmkl', 'pooled'], True)
     """
     import_extra("pandas", "bench")
     jobs = plan(
@@ -171,7 +179,17 @@ def as_frame(rows: list[Row]) -> Any:
 
 
 def read_results(path: str | PathLike[str]) -> Any:
-    """Return the rows of a results.csv."""
+    """Return the rows of a results.csv.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kernelhood import experiments
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     experiments.published_results().to_csv(f"{folder}/results.csv", index=False)
+    ...     len(experiments.read_results(f"{folder}/results.csv"))
+    35
+    """
     place = Path(path)
     if not place.is_file():
         raise FileNotFoundError(f"{path} is not there: results are a file such as results.csv.")

@@ -63,6 +63,12 @@ def average_ranks(results: Any, *, blocks: str = "datasets") -> Any:
         Rows with dataset, method and score.
     blocks : {"datasets", "tasks"}
         What methods are ranked on.
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import average_ranks, published_results
+    >>> round(float(average_ranks(published_results())["mt-onmkl"]), 2)
+    1.4
     """
     pd = import_extra("pandas", "bench")
     found = score_blocks(results, blocks)
@@ -85,6 +91,13 @@ def friedman(results: Any, *, blocks: str = "datasets", correct_ties: bool = Fal
         What methods are ranked on.
     correct_ties : bool
         Whether to divide by the share of the variance that ties leave, as scipy does.
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import friedman, published_results
+    >>> test = friedman(published_results())
+    >>> round(test.statistic, 3), test.df, round(test.p_value, 3)
+    (11.507, (6,), 0.074)
     """
     found = _comparable(results, blocks)
     table = ranks(found)
@@ -121,6 +134,13 @@ def iman_davenport(results: Any, *, blocks: str = "datasets") -> Test:
         Rows with dataset, method and score, of at least two data sets.
     blocks : {"datasets", "tasks"}
         What methods are ranked on.
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import iman_davenport, published_results
+    >>> test = iman_davenport(published_results())
+    >>> round(test.statistic, 3), test.df, round(test.p_value, 3)
+    (2.489, (6, 24), 0.051)
     """
     found = _comparable(results, blocks)
     n, k = found.scores.shape
@@ -154,6 +174,13 @@ def holm(results: Any, *, control: str | None = None, blocks: str = "datasets") 
     DataFrame
         For every other method, ascending in p: average rank, z, p_value and holm, the adjusted
         p-value: the smallest level at which the procedure rejects.
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import holm, published_results
+    >>> found = holm(published_results())
+    >>> found.attrs["control"], list(found.columns)
+    ('mt-onmkl', ['average rank', 'z', 'p_value', 'holm'])
     """
     pd = import_extra("pandas", "bench")
     found = _comparable(results, blocks)

@@ -36,7 +36,18 @@ _READ = "SELECT content FROM runs WHERE dataset = ? AND method = ? AND run = ? A
 
 
 class StoreError(OSError):
-    """The store cannot be read or written."""
+    """The store cannot be read or written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     try:
+    ...         Store(folder)
+    ...     except StoreError as error:
+    ...         print(str(error).replace(folder, "..."))
+    cannot use the store ...: unable to open database file. Is the folder writable, ...
+    """
 
 
 class Store:

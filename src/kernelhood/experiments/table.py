@@ -129,6 +129,12 @@ def table(results: Any) -> Any:
         Columns dataset, method, metric, runs, mean, error (standard error of the mean over runs),
         rank (1 is the best; ties share ranks) and published, the paper's figure or NaN. Scores are
         in percent where `metric` is accuracy or auc.
+
+    Examples
+    --------
+    >>> from kernelhood import experiments
+    >>> experiments.table(experiments.published_results()).query("rank == 1")["method"].tolist()
+    ['mt-onmkl', 'mt-onmkl', 'mt-onmkl', 'mt-onmkl', 'mt-mkl']
     """
     pd = import_extra("pandas", "bench")
     found = check_results(results)
@@ -231,7 +237,14 @@ def unit(metric: str) -> str:
 
 
 def to_text(results: Any) -> str:
-    """Return the table with aligned columns."""
+    """Return the table with aligned columns.
+
+    Examples
+    --------
+    >>> from kernelhood import experiments
+    >>> experiments.to_text(experiments.published_results()).splitlines()[-1].split()[:2]
+    ['MT-ONMKL', '62.61']
+    """
     head, body = grid_of_cells(results)
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     return "\n".join(
@@ -244,14 +257,28 @@ def to_text(results: Any) -> str:
 
 
 def to_markdown(results: Any) -> str:
-    """Return the table in Markdown."""
+    """Return the table in Markdown.
+
+    Examples
+    --------
+    >>> from kernelhood import experiments
+    >>> print(experiments.to_markdown(experiments.published_results())[:32])
+    | method | Landmine accuracy % |
+    """
     head, body = grid_of_cells(results)
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def to_latex(results: Any) -> str:
-    """Return the table as a LaTeX tabular, the best of each data set in bold."""
+    r"""Return the table as a LaTeX tabular, the best of each data set in bold.
+
+    Examples
+    --------
+    >>> from kernelhood import experiments
+    >>> print(experiments.to_latex(experiments.published_results())[:15])
+    \begin{tabular}
+    """
     head, body = grid_of_cells(results)
     ranks = [place for place, name in enumerate(head) if name == "rank"]
     lines = []
@@ -271,29 +298,3 @@ def _escape(text: str) -> str:
     for letter in "&%_#$":
         text = text.replace(letter, "\\" + letter)
     return text
-
-
-def notes(results: Any) -> list[str]:
-    """Return what a reader of the table must know: units, failures."""
-    lines = []
-    names = set(results["dataset"])
-    if "landmine" in names:
-        lines.append("Landmine: all mines and as many other objects of each field.")
-    if "load" in names:
-        lines.append(
-            "Load: errors on the standardised load; the unit of the paper's figures is unknown, so "
-            "the two cannot be compared."
-        )
-    for (dataset, error), rows in failures(results).groupby(["dataset", "error"], sort=False):
-        methods = ", ".join(dict.fromkeys(rows["method"]))
-        runs = ", ".join(map(str, dict.fromkeys(rows["run"])))
-        many = "runs" if rows["run"].nunique() > 1 else "run"
-        lines.append(f"Failed: {dataset}, {methods}, {many} {runs}: {error}")
-    return lines
-
-
-def failures(results: Any) -> Any:
-    """Return the rows of runs that failed; none where the frame does not tell."""
-    if not {"error", "run"} <= set(results.columns):
-        return results.iloc[:0].assign(error=None, run=0)
-    return results[results["error"].notna()]

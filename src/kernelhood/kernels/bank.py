@@ -19,10 +19,10 @@ _BLOCK = 2**17
 
 
 class KernelBank(Sequence[Kernel]):
-    """An immutable list of kernels that are evaluated together.
+    r"""An immutable list of kernels that are evaluated together.
 
     Kernels on the same columns share their inner products, and Gaussians whose spreads are powers
-    of sqrt(2) apart share one exponential: each narrower one is a square of a wider one.
+    of :math:`\sqrt2` apart share one exponential: each narrower one is a square of a wider one.
 
     Parameters
     ----------
@@ -165,14 +165,14 @@ class KernelBank(Sequence[Kernel]):
         return stack
 
     def combine(self, X: Points, Z: Points, weights: Array) -> Array:
-        """Return ``sum_m weights_m k_m(X, Z)`` in blocks of rows, without the whole stack.
+        r"""Return :math:`\sum_m w_m k_m(X, Z)` in blocks of rows, without the whole stack.
 
         Parameters
         ----------
         X, Z : array-like or CSR matrix
             The points.
         weights : ndarray of shape (n_kernels,)
-            Kernels of weight 0 are not evaluated.
+            :math:`w_m`; kernels of weight 0 are not evaluated.
         """
         return np.asarray(self.combinations(X, Z, weights[None, :, None])[0])
 
@@ -204,14 +204,14 @@ class KernelBank(Sequence[Kernel]):
         return found
 
     def products(self, X: Points, Z: Points, change: Array, groups: Indices | None = None) -> Array:
-        """Return ``sum_i change_i k_m(x_i, z_j)`` for all kernels m, without their matrices.
+        r"""Return :math:`\sum_i c_i k_m(x_i, z_j)` for all kernels m, without their matrices.
 
         Parameters
         ----------
         X, Z : array-like or CSR matrix
             The points.
         change : ndarray of shape (n,)
-            A number for every row of X.
+            :math:`c_i`, a number for every row of X.
         groups : ndarray of int, shape (n,), optional
             The group of every row of X, ascending; each has sums of its own.
 
@@ -233,6 +233,11 @@ def default_bank() -> KernelBank:
     """Return the ten kernels of the paper.
 
     Linear, polynomial of degree 2 and Gaussians of spread 2, 4, ..., 256, all cosine normalised.
+
+    Examples
+    --------
+    >>> default_bank().names[:4]
+    ['linear', 'polynomial(2)', 'gaussian(2)', 'gaussian(4)']
     """
     gaussians = [Normalized(Gaussian(2.0**k)) for k in range(1, 9)]
     return KernelBank([Normalized(Linear()), Normalized(Polynomial()), *gaussians])

@@ -31,6 +31,19 @@ class Kernel(ABC):
     ----------
     columns : sequence of int or str, optional
         The features it sees; all of them by default. Names need a data frame in ``fit``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from kernelhood import Kernel
+    >>> @dataclass(frozen=True)
+    ... class Smallest(Kernel):
+    ...     def evaluate(self, X, Z):
+    ...         return np.minimum(X, Z.T)
+    >>> Smallest(columns=[1])([[0.0, 2.0], [0.0, 5.0]])
+    array([[2., 2.],
+           [2., 5.]])
     """
 
     columns: Columns = field(default=None, kw_only=True)

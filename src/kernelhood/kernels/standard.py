@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,11 +13,12 @@ from kernelhood._typing import Array
 from kernelhood.kernels._points import quiet, square_norms
 from kernelhood.kernels._products import Products
 from kernelhood.kernels.base import Kernel, Points, ProductKernel, inverse_norms, restrict
+from kernelhood.kernels.custom import Custom
 
 
 @dataclass(frozen=True)
 class Linear(ProductKernel):
-    """The inner product x'z.
+    r"""The inner product :math:`x'z`.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Linear(ProductKernel):
 
 @dataclass(frozen=True)
 class Polynomial(ProductKernel):
-    """The polynomial (x'z + offset)^degree.
+    r"""The polynomial :math:`(x'z + \text{offset})^{\text{degree}}`.
 
     Parameters
     ----------
@@ -49,6 +49,11 @@ class Polynomial(ProductKernel):
         At least 1.
     offset : float
         Not negative, or the kernel would not be positive semi-definite.
+
+    Examples
+    --------
+    >>> Polynomial(degree=2)([[1.0]], [[2.0], [3.0]])
+    array([[ 9., 16.]])
     """
 
     degree: int = 2
@@ -88,12 +93,17 @@ class Polynomial(ProductKernel):
 
 @dataclass(frozen=True)
 class Gaussian(ProductKernel):
-    """The Gaussian exp(-|x - z|^2 / (2 spread^2)).
+    r"""The Gaussian :math:`\exp(-\lVert x - z \rVert^2 / (2\,\text{spread}^2))`.
 
     Parameters
     ----------
     spread : float
         Positive, in the units of the features.
+
+    Examples
+    --------
+    >>> Gaussian(1.0)([[0.0]], [[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607]])
     """
 
     of_distances: ClassVar[bool] = True
@@ -212,31 +222,8 @@ class Pairwise(Kernel):
 
 
 @dataclass(frozen=True)
-class Custom(Kernel):
-    """Any function that maps (X, Z) to a matrix of shape (n, m).
-
-    Parameters
-    ----------
-    function : callable
-        Has to be positive semi-definite; this is not checked.
-    """
-
-    function: Callable[[Points, Points], Any]
-
-    def evaluate(self, X: Points, Z: Points) -> Array:
-        """Return the function's matrix after a look at its shape."""
-        K = np.asarray(self.function(X, Z), dtype=np.float64)
-        if K.shape != (X.shape[0], Z.shape[0]):
-            raise ValueError(
-                f"kernel function {_name(self.function)} returned shape {K.shape}, "
-                f"expected {(X.shape[0], Z.shape[0])}."
-            )
-        return K
-
-
-@dataclass(frozen=True)
 class Normalized(Kernel):
-    """A kernel divided by the norms it induces, k(x, z) / sqrt(k(x, x) k(z, z)).
+    r"""A kernel divided by the norms it induces, :math:`k(x, z) / \sqrt{k(x, x)\,k(z, z)}`.
 
     A point whose norm is 0, or whose square norm is too large for a number, has the value 0 with
     every point.
@@ -245,6 +232,11 @@ class Normalized(Kernel):
     ----------
     kernel : Kernel, str or callable
         What is normalised; the columns are those of this kernel.
+
+    Examples
+    --------
+    >>> Normalized(Linear())([[3.0, 4.0]], [[6.0, 8.0], [-4.0, 3.0]]).round(3)
+    array([[1., 0.]])
     """
 
     kernel: Any
@@ -285,7 +277,3 @@ def as_kernel(kernel: Any) -> Kernel:
         "a kernel must be a kernelhood kernel, a scikit-learn kernel name or a callable, "
         f"got {type(kernel).__name__}."
     )
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))

@@ -27,6 +27,18 @@ class Loss(ABC):
     Most losses are a two-sided hinge, whose dual is a box, so that a new one only says by `box`
     where its box lies: quantile regression, for example, has the box from ``-(1 - q) * cost`` to
     ``q * cost`` and no tube. A loss that is quadratic instead gives a ridge by `at`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import Loss, box_loss
+    >>> class Shortfall(Loss):
+    ...     key = "shortfall"
+    ...
+    ...     def box(self, target, cost):
+    ...         return box_loss(target, -cost, 5.0 * cost)
+    >>> Shortfall().at(np.array([1.0]), np.array([2.0])).upper.tolist()
+    [10.0]
     """
 
     @property

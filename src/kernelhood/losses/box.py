@@ -34,6 +34,14 @@ class BoxLoss(NamedTuple):
         Half the width of the insensitive tube; 0 for the hinge loss.
     group_starts : ndarray of int, shape (n_groups + 1,)
         Where each group of samples with a common intercept starts, and the number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import box_loss
+    >>> loss = box_loss(np.array([0.5, 2.0]), -np.ones(2), np.ones(2), epsilon=0.1)
+    >>> loss.feasible(np.array([3.0, -0.5])).tolist()
+    [0.5, -0.5]
     """
 
     target: Array
@@ -83,7 +91,15 @@ class BoxLoss(NamedTuple):
 
 
 def box_loss(target: Array, lower: Array, upper: Array, epsilon: float = 0.0) -> BoxLoss:
-    """Return the loss of samples that have one intercept in common."""
+    """Return the loss of samples that have one intercept in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import box_loss
+    >>> box_loss(np.array([1.0, -1.0]), np.zeros(2), np.ones(2)).group_starts.tolist()
+    [0, 2]
+    """
     starts = np.array([0, len(target)], dtype=np.intp)
     return BoxLoss(target, lower, upper, float(epsilon), starts)
 

@@ -12,12 +12,19 @@ from kernelhood.losses.box import BoxLoss, box_loss
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
-    """``cost * max(0, |target - f| - epsilon)``.
+    r""":math:`c \max(0, \lvert y - f \rvert - \varepsilon)`, with the cost c of each sample.
 
     Parameters
     ----------
     epsilon : float
         Half the width of the tube, in the units of the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = EpsilonInsensitive(0.1).box(np.array([3.0]), np.array([2.0]))
+    >>> loss.lower.tolist(), loss.upper.tolist(), loss.epsilon
+    ([-2.0], [2.0], 0.1)
     """
 
     epsilon: float

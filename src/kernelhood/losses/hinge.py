@@ -14,7 +14,7 @@ from kernelhood.losses.box import BoxLoss, box_loss
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """``cost * max(0, 1 - sign * f)``.
+    r""":math:`c \max(0, 1 - y f)`, with the sign y of the class and the cost c of each sample.
 
     Examples
     --------

@@ -31,6 +31,13 @@ class RidgeLoss(NamedTuple):
         C times the weight of each sample, positive.
     group_starts : ndarray of int, shape (n_groups + 1,)
         Where each group of samples with a common intercept starts, and the number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import ridge_loss
+    >>> ridge_loss(np.array([1.0, 2.0]), np.ones(2)).feasible(np.array([3.0, 1.0])).tolist()
+    [1.0, -1.0]
     """
 
     target: Array
@@ -74,7 +81,15 @@ class RidgeLoss(NamedTuple):
 
 
 def ridge_loss(target: Array, cost: Array) -> RidgeLoss:
-    """Return the squared loss of samples that have one intercept in common."""
+    """Return the squared loss of samples that have one intercept in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import ridge_loss
+    >>> ridge_loss(np.array([1.0, 2.0]), np.ones(2)).group_starts.tolist()
+    [0, 2]
+    """
     return RidgeLoss(target, cost, np.array([0, len(target)], dtype=np.intp))
 
 

@@ -12,10 +12,10 @@ from kernelhood.losses.ridge import RidgeLoss, ridge_loss
 
 @dataclass(frozen=True)
 class Squared(Loss):
-    """``cost / 2 * (target - f)**2``, for targets whose noise is large and has light tails.
+    r""":math:`\tfrac c2 (y - f)^2`, for targets whose noise is large and has light tails.
 
-    With one kernel of weight theta it is kernel ridge regression with ``alpha = 1 / (C * theta)``
-    and an intercept.
+    With one kernel of weight :math:`\theta` it is kernel ridge regression with
+    ``alpha`` :math:`= 1 / (C\theta)` and an intercept.
 
     Examples
     --------

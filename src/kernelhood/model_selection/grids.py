@@ -40,11 +40,11 @@ _OWN: dict[str, dict[str, tuple[Any, ...]]] = {
 
 
 def paper_grid(method: str = "mt-onmkl") -> dict[str, list[Any]]:
-    """Return the grid of the paper's experiments.
+    r"""Return the grid of the paper's experiments.
 
-    C runs over 2^-13 ... 2^13 for every method; eta and beta over 2^0 ... 2^40; RPKL's spread
-    level over 1, 2, 3. The paper gives no grid for ONJKL's rho: 2^-10, 2^-6 ...
-    2^10 are used.
+    C runs over :math:`2^{-13}, \dots, 2^{13}` for every method, eta and beta over
+    :math:`2^0, \dots, 2^{40}`, RPKL's spread level over 1, 2, 3. The paper gives no grid for
+    ONJKL's rho: :math:`2^{-10}, 2^{-6}, \dots, 2^{10}` are used.
 
     Parameters
     ----------

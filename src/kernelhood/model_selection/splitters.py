@@ -157,6 +157,16 @@ class TaskShuffleSplit(_TaskSplitter):
         Of the draws.
     task_column : int or str, optional
         The column of X that names the task, for use where only X and y are passed on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import TaskShuffleSplit
+    >>> split = TaskShuffleSplit(1, test_size=0.5, random_state=0)
+    >>> task = np.repeat(["a", "b"], [4, 2])
+    >>> train, test = next(split.split(np.zeros((6, 1)), task=task))
+    >>> sorted(task[test].tolist())
+    ['a', 'a', 'b']
     """
 
     def __init__(

@@ -20,17 +20,24 @@ _ZERO = 1e-150
 
 
 class DualPoint(NamedTuple):
-    """What a lower bound needs to know of a feasible dual vector.
+    r"""What a lower bound needs to know of a feasible dual vector.
 
     Attributes
     ----------
     gain : float
-        The dual objective without the kernels' part: ``target'v - epsilon |v|_1`` for a box,
-        ``target'v - bend`` for a ridge.
+        The dual objective without the kernels' part: :math:`y'v - \varepsilon\lVert v\rVert_1` for
+        a box, :math:`y'v` minus the bend for a ridge.
     q : ndarray of shape (n_weights,)
-        ``1/2 v'K^m v``.
+        :math:`\tfrac12 v'K^m v`.
     bend : float
         The part of the gain that grows with the square of the vector, and lowers it; 0 for a box.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.penalties import DualPoint
+    >>> DualPoint(gain=3.0, q=np.array([1.0]), bend=1.0).gain_of(0.5)
+    1.75
     """
 
     gain: float
@@ -53,6 +60,13 @@ class Proposal(NamedTuple):
         By what to multiply the dual vector that the SVM starts from.
     ray : float
         Logarithm of the factor by which the weights were scaled before the second-order step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.penalties import Proposal
+    >>> Proposal(np.array([0.5, 0.5])).shrink
+    1.0
     """
 
     weights: Array
@@ -61,7 +75,18 @@ class Proposal(NamedTuple):
 
 
 class Penalty(ABC):
-    """Price and set of the kernel weights."""
+    """Price and set of the kernel weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.penalties import DualPoint, Linear
+    >>> penalty = Linear(np.array([1.0, 2.0]))
+    >>> penalty.value(np.array([3.0, 1.0])), penalty.slope(np.array([3.0, 1.0])).tolist()
+    (5.0, [1.0, 2.0])
+    >>> penalty.lower_bound(DualPoint(gain=4.0, q=np.array([1.0, 1.0])))
+    4.0
+    """
 
     #: Whether R is convex, so that the lower bound holds for all weights.
     convex = True

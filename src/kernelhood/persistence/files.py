@@ -29,7 +29,22 @@ _LARGEST_HEADER = 2**20
 
 
 class ModelFileError(ValueError):
-    """A file that is no model of this library, or one that is not to be trusted."""
+    """A file that is no model of this library, or one that is not to be trusted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelhood.persistence import ModelFileError, read_header
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "notes.txt")
+    ...     _ = path.write_text("not a model")
+    ...     try:
+    ...         read_header(path)
+    ...     except ModelFileError as error:
+    ...         print(str(error).removeprefix(folder)[1:])
+    notes.txt is no model of kernelhood but something else.
+    """
 
 
 @dataclass(frozen=True)
@@ -48,6 +63,12 @@ class ModelHeader:
         Of the table that the model was fitted to.
     model : str
         The type of the model.
+
+    Examples
+    --------
+    >>> from kernelhood.persistence import ModelHeader
+    >>> ModelHeader(1, command="kernelhood fit sales.csv", model="TableModel").command
+    'kernelhood fit sales.csv'
     """
 
     format: int
@@ -106,6 +127,16 @@ def load(path: str | PathLike[str]) -> Any:
     ModelFileError
         If the file is no model, is from a newer version, or holds a type that is neither of this
         library nor one of scikit-learn's that skops knows.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, kernelhood as kh
+    >>> model = kh.ITLRegressor(kernels=[kh.Linear()]).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kh.save(model, f"{folder}/model.skops")
+    ...     again = kh.load(f"{folder}/model.skops")
+    >>> bool(np.array_equal(again.weights_, model.weights_))
+    True
     """
     sio = import_extra("skops.io", "table")
     content = Path(path).read_bytes()

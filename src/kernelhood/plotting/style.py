@@ -1,7 +1,7 @@
 """One look for every figure: colours, labels that do not overlap, scales that fit the data.
 
 Colours are taken in an order that alternates dark and light, so that neighbours differ in grey too.
-Figures are made without pyplot, and know no state.
+Figures are made without pyplot and know no state, but for axes that somebody looks at.
 """
 
 from __future__ import annotations
@@ -37,18 +37,39 @@ _LINE, _DIGIT = 1.35, 0.62
 
 
 def new_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return `ax`, or the axes of a new figure of a size in inches."""
-    return new_figure(size).subplots() if ax is None else ax
+    """Return `ax`, or the axes of a new figure of a size in inches.
+
+    Notebooks draw figures, not axes: there the figure is pyplot's, which draws it.
+    """
+    return new_figure(size, by_pyplot=True).subplots() if ax is None else ax
 
 
-def new_figure(size: tuple[float, float], extra: str = "plot") -> Any:
-    """Return an empty figure that lays itself out, or say which extra brings matplotlib."""
+def new_figure(size: tuple[float, float], extra: str = "plot", *, by_pyplot: bool = False) -> Any:
+    """Return an empty figure that lays itself out, or say which extra brings matplotlib.
+
+    Parameters
+    ----------
+    size : tuple of float
+        Width and height in inches.
+    extra : str
+        What to install where matplotlib is missing.
+    by_pyplot : bool
+        Whether pyplot makes the figure, and shows it, in a notebook or an interactive session.
+    """
     try:
-        from matplotlib.figure import Figure
+        import matplotlib
     except ImportError as error:
         message = f"plots need matplotlib: install it with pip install 'kernelhood[{extra}]'."
         raise ImportError(message) from error
-    figure: Any = Figure(figsize=size, layout="constrained")
+    from kernelhood.plotting.notebook import ShownFigure, in_notebook
+
+    figure: Any
+    if by_pyplot and (matplotlib.is_interactive() or in_notebook()):
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=size, layout="constrained")
+    else:
+        figure = ShownFigure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)
     return figure
 

@@ -41,10 +41,10 @@ class RelatedModel(MultiTaskKernelModel):
     sharing : {"auto", "weights", "functions"}
         What tasks share, the short word for three relations: "weights" is the paper's model, in
         which the problem splits into one for each task. With "functions" the shared weights
-        multiply the kernel between all samples of all tasks, so that f_t = f_0 + g_t + b_t and a
-        task learns from the samples of the others. "auto" is the relation "mixed" where `kernels`
-        are fitted to the data, and "weights" where they are given or the paper's, or where there
-        is a `neighborhood`.
+        multiply the kernel between all samples of all tasks, so that
+        :math:`f_t = f_0 + g_t + b_t` and a task learns from the samples of the others. "auto"
+        is the relation "mixed" where `kernels` are fitted to the data, and "weights" where they
+        are given or the paper's, or where there is a `neighborhood`.
     relation : str, TaskRelation or list of them, optional
         How tasks relate, in the place of `sharing`: "independent", "functions", "mixed" (one
         function for all, and deviations of one size), "inputs" (tasks with like inputs are alike),

@@ -31,6 +31,14 @@ class Newcomer:
         What the user says of it: its group, its descriptor, its neighbours.
     points : ndarray or CSR matrix, optional
         Its inputs.
+
+    Examples
+    --------
+    >>> from kernelhood import TaskGroups
+    >>> from kernelhood.relations import Newcomer
+    >>> groups = TaskGroups({"a": "north", "b": "south"})
+    >>> groups.unseen(["a", "b"], Newcomer("c", features="south")).tolist()
+    [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
     """
 
     name: Hashable
@@ -39,7 +47,21 @@ class Newcomer:
 
 
 class TaskRelation(ABC):
-    """How tasks relate; one file a relation."""
+    """How tasks relate; one file a relation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.relations import TaskRelation
+    >>> class Chain(TaskRelation):
+    ...     key = "chain"
+    ...
+    ...     def matrices(self, tasks):
+    ...         place = np.arange(len(tasks))
+    ...         return np.exp2(-np.abs(place[:, None] - place))[None]
+    >>> Chain().matrices(["a", "b", "c"])[0, 0].tolist()
+    [1.0, 0.5, 0.25]
+    """
 
     #: Whether tasks have to be solved together.
     couples: bool = True

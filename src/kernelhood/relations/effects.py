@@ -27,6 +27,21 @@ class Effects(TaskRelation):
     cost : float or sequence of float
         How many times more a weight in between costs than a common one; one for all of them or
         one for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.relations import Effects
+    >>> class FirstLetter(Effects):
+    ...     between_labels = ("first letter",)
+    ...
+    ...     def between(self, tasks):
+    ...         letters = np.array([name[0] for name in tasks])
+    ...         return [(letters[:, None] == letters).astype(float)]
+    >>> FirstLetter().labels(3)
+    ['common', 'first letter', 'own']
+    >>> FirstLetter().matrices(["ab", "ac", "b"])[1, 0].tolist()
+    [1.0, 1.0, 0.0]
     """
 
     common = True

@@ -18,7 +18,14 @@ class SharedFunctions(TaskRelation):
     Parameters
     ----------
     specific_cost : float
-        How many times more a specific weight costs than a shared one; infinity leaves only f_0.
+        How many times more a specific weight costs than a shared one; infinity leaves only
+        :math:`f_0`.
+
+    Examples
+    --------
+    >>> from kernelhood.relations import SharedFunctions
+    >>> SharedFunctions(specific_cost=4.0).costs(1).tolist()
+    [1.0, 4.0]
     """
 
     specific_cost: float = 1.0
@@ -27,7 +34,7 @@ class SharedFunctions(TaskRelation):
 
     @property
     def separate(self) -> bool:  # type: ignore[override]
-        """Whether there are functions g_t beside f_0."""
+        """Whether there are functions :math:`g_t` beside :math:`f_0`."""
         return bool(np.isfinite(self.specific_cost))
 
     @property

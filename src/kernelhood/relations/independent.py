@@ -13,7 +13,14 @@ from kernelhood.relations.base import TaskRelation
 
 @dataclass(frozen=True)
 class Independent(TaskRelation):
-    """Every task has weights of its own and nothing else: the problem splits into one for each."""
+    """Every task has weights of its own and nothing else: the problem splits into one for each.
+
+    Examples
+    --------
+    >>> from kernelhood.relations import Independent
+    >>> Independent().matrices(["a", "b"]).shape
+    (0, 2, 2)
+    """
 
     couples = False
     separate = True

@@ -21,11 +21,12 @@ _ENOUGH = 1000
 
 
 class TaskInputs(Effects):
-    """Tasks with like inputs have functions that are alike, beside the one that all tasks have.
+    r"""Tasks with like inputs have functions that are alike, beside the one that all tasks have.
 
-    The likeness of two tasks is ``exp(-MMD^2 / median)``, with the maximum mean discrepancy between
-    their inputs under a Gaussian kernel of the median distance, features divided by their spread;
-    the median is that of all pairs of tasks. Inputs without targets make it sharper.
+    The likeness of two tasks is :math:`\exp(-\text{MMD}^2 / \text{median})`, with the
+    maximum mean discrepancy between their inputs under a Gaussian kernel of the median distance,
+    features divided by their spread; the median is that of all pairs of tasks. Inputs
+    without targets make it sharper.
 
     Parameters
     ----------

@@ -41,6 +41,16 @@ class Inspection:
         How alike tasks are.
     likeness : str
         What the similarity is.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelhood as kh
+    >>> from kernelhood.reporting import inspect_model
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = kh.ITLRegressor(kernels=[kh.Gaussian(0.5)]).fit(X, X[:, 0] ** 2)
+    >>> found = inspect_model(model)
+    >>> found.kernels, found.weights.tolist()
+    (['gaussian(0.5)'], [[1.0]])
     """
 
     title: str

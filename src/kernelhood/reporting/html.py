@@ -35,6 +35,15 @@ def to_html(found: Inspection) -> str:
     ----------
     found : Inspection
         What is known of a model.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelhood as kh
+    >>> from kernelhood.reporting import inspect_model, to_html
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = kh.ITLRegressor(kernels=[kh.Gaussian(0.5)]).fit(X, X[:, 0] ** 2)
+    >>> to_html(inspect_model(model)).splitlines()[0]
+    '<!DOCTYPE html>'
     """
     facts = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in found.facts.items())
     notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes)

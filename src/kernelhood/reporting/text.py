@@ -20,6 +20,15 @@ def to_text(found: Inspection) -> str:
     ----------
     found : Inspection
         What is known of a model.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelhood as kh
+    >>> from kernelhood.reporting import inspect_model, to_text
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = kh.ITLRegressor(kernels=[kh.Gaussian(0.5)]).fit(X, X[:, 0] ** 2)
+    >>> [line for line in to_text(inspect_model(model)).splitlines() if "Kernels" in line]
+    ["Kernels, % of a task's weights"]
     """
     width = max(map(len, found.facts))
     lines = [found.title, "", *(f"{name:<{width}}  {text}" for name, text in found.facts.items())]

@@ -13,13 +13,13 @@ from kernelhood.pipeline.targets import MultiTaskRegressor
 
 
 class LossChoice(MultiTaskRegressor):
-    """The part of a regressor that chooses its loss.
+    r"""The part of a regressor that chooses its loss.
 
     Parameters
     ----------
     loss : {"epsilon_insensitive", "squared", "quantile"} or Loss
-        What a wrong prediction costs, times C: ``max(0, |y - f| - epsilon)``, ``(y - f)**2 / 2``,
-        the pinball loss at the level `quantile`, or a loss of your own.
+        What a wrong prediction costs, times C: :math:`\max(0, \lvert y - f \rvert - \varepsilon)`,
+        :math:`\tfrac12 (y - f)^2`, the pinball loss at the level `quantile`, or a loss of your own.
     quantile : float
         The level of the quantile that ``loss="quantile"`` predicts, between 0 and 1.
     """

@@ -31,24 +31,24 @@ from kernelhood.tasks import TaskRows
 
 
 class GivenNeighborhoodStep(FormulationSearch):
-    """The step of MT-ONMKL where the neighborhoods are given.
+    r"""The step of MT-ONMKL where the neighborhoods are given.
 
     Parameters
     ----------
     neighborhood : kernel, str, callable, tuple, dict or fitted model, optional
         What defines the neighborhoods, instead of the paper's regulariser: then the model is
-        ``sum_t S_t(K_t) + (eta/2) |K_t - Khat_t|_F^2`` over ``theta_t >= 0`` with these Khat_t,
-        which may be indefinite, and `beta` and `formulation` play no part. A kernel of this
-        library, the name of one of scikit-learn's pairwise kernels, a function ``k(X, Z)``, or
-        a pair (kernels, weights) is evaluated at every task's samples. A dict has a symmetric
-        matrix for every task, between its rows in the order of X. A fitted model of this library
-        stands for the kernels that it learned: those of the task of the same name, the mean over
-        its tasks where it has none; its data are not needed. Only for tasks that are
-        independent, ``sharing="weights"``.
+        :math:`\sum_t S_t(K_t) + \tfrac\eta2 \lVert K_t - \hat K_t\rVert_F^2` over
+        :math:`\theta_t \ge 0` with these :math:`\hat K_t`, which may be
+        indefinite; `beta` and `formulation` play no part. A kernel of this library, the name of one
+        of scikit-learn's pairwise kernels, a function ``k(X, Z)``, or a pair (kernels, weights)
+        is evaluated at every task's samples. A dict has a symmetric matrix for every task, between
+        its rows in the order of X. A fitted model of this library stands for the kernels that it
+        learned: those of the task of the same name, the mean over its tasks where it has none; its
+        data are not needed. Only for tasks that are independent, ``sharing="weights"``.
     radius : float, optional
-        rho, to ask for ``sum_t |K_t - Khat_t|_F^2 <= rho`` instead of pricing the distance: the
-        model is then ``sum_t S_t(K_t)`` under this constraint, and `eta` is not used. All tasks
-        share one rho.
+        :math:`\rho`, to ask for :math:`\sum_t \lVert K_t - \hat K_t\rVert_F^2 \le \rho` instead of
+        pricing the distance: the model is then :math:`\sum_t S_t(K_t)` under this constraint, and
+        `eta` is not used. All tasks share one :math:`\rho`.
 
     Attributes
     ----------

@@ -1,0 +1,83 @@
+"""What the reference promises: every public name is listed, and shown at work."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import kernelhood
+
+DOCS = Path(__file__).parents[1] / "docs"
+API, FAQ = DOCS / "api.md", DOCS / "faq.md"
+ROOMS = ("", ".calibration", ".datasets", ".experiments", ".persistence", ".plotting")
+
+
+def listed():
+    """Return the names in the reference, with the module of each."""
+    if not API.exists():
+        return []
+    names, module = [], "kernelhood"
+    for line in API.read_text(encoding="utf-8").splitlines():
+        module = line.removeprefix(".. currentmodule:: ") if "currentmodule" in line else module
+        if re.fullmatch(r" {3}[A-Za-z]\w*", line):
+            names.append((module, line.strip()))
+    return names
+
+
+def test_the_reference_lists_many_names():
+    assert not API.exists() or len(listed()) > 120
+
+
+@pytest.mark.parametrize(("module", "name"), listed())
+def test_a_public_name_has_an_example(module, name):
+    found = getattr(importlib.import_module(module), name)
+    text = found.__doc__
+    assert text is not None
+    head, _, example = text.partition("Examples\n")
+    assert head.strip()
+    assert re.search(r"^ *-{8}\n\s*>>> ", example), f"{module}.{name} has no example"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_public_name_is_in_the_reference(room):
+    if not API.exists():
+        pytest.skip("the documentation is not here")
+    module = importlib.import_module(f"kernelhood{room}")
+    names = {name for _, name in listed()}
+    public = [
+        name
+        for name in module.__all__
+        if getattr(getattr(module, name), "__name__", None) == name  # no constant, no old name
+    ]
+    assert [name for name in public if name not in names] == []
+
+
+def test_the_package_names_what_it_offers():
+    assert sorted(kernelhood.__all__) == kernelhood.__all__
+
+
+def calls_of(name):
+    """Yield the calls of a function in the source, as trees."""
+    for file in Path(kernelhood.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
+                yield node
+
+
+def fixed_parts(message):
+    """Return what a message says whatever the data, in pieces."""
+    parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+    return [one.value for one in parts if isinstance(one, ast.Constant)]
+
+
+def test_every_warning_is_in_the_list_of_questions():
+    if not FAQ.exists():
+        pytest.skip("the documentation is not here")
+    text = FAQ.read_text(encoding="utf-8")
+    found = [parts for call in calls_of("warnings.warn") if (parts := fixed_parts(call.args[0]))]
+    assert len(found) >= 3
+    for parts in found:
+        longest = max(parts, key=len).strip(" ,:;.(")
+        assert longest[:40].strip() in text
