@@ -85,6 +85,19 @@ def test_all_points_as_landmarks_give_the_exact_model(relation, kind):
     np.testing.assert_allclose(low.approximation_, 1.0)
 
 
+@pytest.mark.parametrize("relation", ["mixed", "independent"])
+def test_a_bank_that_is_fitted_to_the_inputs_sees_prepared_points_everywhere(relation):
+    X, y, task = samples()
+    X = 1e3 + 50.0 * X
+    settings = {"kernels": "auto", "C": 5.0, "tol": 1e-6, "formulation": "corrected"}
+    exact = kh.MTONMKLRegressor(beta=0.05, relation=relation, **settings).fit(X, y, task=task)
+    low = clone(exact).set_params(operator="low_rank", landmarks=X).fit(X, y, task=task)
+    np.testing.assert_allclose(low.predict(X, task=task), exact.predict(X, task=task), atol=2e-2)
+    np.testing.assert_allclose(low.approximation_, 1.0, atol=1e-6)
+    few = clone(low).set_params(landmarks=None, n_components=20).fit(X, y, task=task)
+    assert few.score(X, y, task=task) > 0.7
+
+
 @pytest.mark.parametrize("formulation", ["normalized", "printed"])
 @pytest.mark.parametrize("relation", ["independent", "functions", "mixed", "similarity"])
 def test_frobenius_products_are_those_of_the_kernels(formulation, relation):

@@ -53,9 +53,9 @@ def written_out(kernels):
     cells = kernels.cells
     full = kernels.Ks[:, cells.point][:, :, cells.point]
     task = cells.task[cells.cell]
-    found = [B[task][:, task] * K for B in kernels.matrices for K in full]
+    found = [B[task][:, task] * K for B in kernels.matrices.written() for K in full]
     if kernels.separate:
-        for t in range(kernels.matrices.shape[1]):
+        for t in range(kernels.matrices.n_tasks):
             own = (task == t).astype(float)
             found += list(full * np.outer(own, own))
     return np.array(found)

@@ -97,6 +97,12 @@ class KernelBank(Sequence[Kernel]):
         names = [*self.names, *map(kernel_name, kernels)]
         return KernelBank([*self.kernels, *kernels], names=names, inputs=self.inputs)
 
+    def some(self, places: Iterable[int]) -> KernelBank:
+        """Return the bank of some of its kernels, which sees the same points."""
+        chosen = [int(place) for place in places]
+        names = self._names and [self._names[place] for place in chosen]
+        return KernelBank([self.kernels[m] for m in chosen], names=names, inputs=self.inputs)
+
     def prepared(self, X: Points) -> Points:
         """Return points as the kernels see them: these are the points of `plain`."""
         X = restrict(X, None)

@@ -52,7 +52,8 @@ def choose_landmarks(
     rng = np.random.default_rng(random_state)
     if n_points > _MOST_LOOKED_AT:
         points = points[np.sort(rng.choice(n_points, _MOST_LOOKED_AT, replace=False))]
-    diagonals = np.array([kernel.diagonal(points) for kernel in bank])
+    seen = bank.prepared(points)
+    diagonals = np.array([kernel.diagonal(seen) for kernel in bank])
     sizes = diagonals.mean(axis=1)
     weights = np.where(sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0), 0.0)
     left = weights @ diagonals
@@ -62,7 +63,7 @@ def choose_landmarks(
     while len(chosen) < n_components and left.sum() > _NOTHING_LEFT * total:
         k = len(chosen)
         one = int(rng.choice(len(left), p=left / left.sum()))
-        column = bank.combine(points[[one]], points, weights)[0]
+        column = bank.plain.combine(seen[[one]], seen, weights)[0]
         column -= factor[:k, one] @ factor[:k]
         chosen.append(one)
         if column[one] <= _NOTHING_LEFT * total / len(left):

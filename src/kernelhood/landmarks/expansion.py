@@ -9,6 +9,10 @@ import numpy as np
 
 from kernelhood._typing import Array, Indices
 from kernelhood.landmarks.features import Landmarks
+from kernelhood.task_matrices import TaskMatrices
+
+#: Functions with fewer points than this are faster to sum by features than to bring to landmarks.
+_ROWS_A_FUNCTION = 16
 
 
 @dataclass(frozen=True)
@@ -57,24 +61,50 @@ class LandmarkExpansion:
             found += part * self._by_column(theta)
         return found
 
-    def own(self, task: int, weights: Array) -> Array:
-        """Return the coefficients of what a task's samples add to its function."""
-        return np.asarray(self.sums[:, task] * self._by_column(weights))
+    def of_tasks(
+        self, tasks: Indices, matrices: TaskMatrices, weights: Any, own: Array | None
+    ) -> Array:
+        """Return the coefficients of the functions of some tasks.
+
+        Parameters
+        ----------
+        tasks : ndarray of int
+            The tasks.
+        matrices : TaskMatrices
+            How all tasks relate.
+        weights : ndarray of shape (n_matrices, n_kernels)
+            The weights of all kernels under each matrix.
+        own : ndarray of shape (len(tasks), n_kernels), or None
+            The weights that these tasks have for themselves.
+
+        Returns
+        -------
+        ndarray of shape (len(tasks), n_components, n_columns)
+        """
+        found = np.zeros((len(tasks), *self.total.shape))
+        for k, sums in enumerate(self.sums):
+            for B, theta in zip(matrices, weights, strict=True):
+                if np.any(theta):
+                    found[:, k] += B.times(sums, tasks) * self._by_column(theta)
+            if own is not None:
+                found[:, k] += sums[tasks] * self._by_column(own)
+        return found
 
     def _by_column(self, weights: Array) -> Array:
-        return np.repeat(weights[self.kernels], np.diff(self.landmarks.starts))
+        """Return the weights of kernels, along the last axis, for each of their columns."""
+        return np.repeat(weights[..., self.kernels], np.diff(self.landmarks.starts), axis=-1)
 
-    def values(self, X: Any, coefficients: list[Array], ends: Indices) -> Array:
-        """Return functions at points in blocks, each function at some consecutive points.
+    def values(self, X: Any, coefficients: Array, which: Indices) -> Array:
+        """Return functions at points in blocks, one function at each point.
 
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n, n_features)
             The points.
-        coefficients : list of ndarray of shape (n_components, n_columns)
+        coefficients : ndarray of shape (n_functions, n_components, n_columns)
             The functions.
-        ends : ndarray of int
-            Where the points of each function end.
+        which : ndarray of int, shape (n,)
+            The function of every point, ascending.
 
         Returns
         -------
@@ -83,16 +113,25 @@ class LandmarkExpansion:
         found = np.zeros((X.shape[0], len(self.total)))
         if not len(self.kernels):
             return found
-        step, starts = self.landmarks.rows_at_once, np.concatenate([[0], ends])
+        few = len(coefficients) * _ROWS_A_FUNCTION <= X.shape[0]
+        step = self.landmarks.rows_at_once
         for begin in range(0, X.shape[0], step):
-            stop = min(begin + step, X.shape[0])
-            Ks = self.landmarks.bank(X[begin:stop], self.landmarks.points)
-            for f in range(int(np.searchsorted(ends, begin, side="right")), len(ends)):
-                a, b = max(int(starts[f]), begin), min(int(starts[f + 1]), stop)
-                if a >= stop:
-                    break
-                for K, at in zip(Ks, self._at_landmarks(coefficients[f]), strict=True):
-                    found[a:b] += K[a - begin : b - begin] @ at
+            rows = slice(begin, min(begin + step, X.shape[0]))
+            if few:
+                found[rows] = self._few_functions(X[rows], coefficients, which[rows])
+            else:
+                Phi = self.landmarks.features(X[rows])
+                np.einsum("nd,nkd->nk", Phi, coefficients[which[rows]], out=found[rows])
+        return found
+
+    def _few_functions(self, X: Any, coefficients: Array, which: Indices) -> Array:
+        """Return few functions at many points: they are brought to the landmarks first."""
+        found = np.zeros((X.shape[0], len(self.total)))
+        Ks = self.landmarks.bank(X, self.landmarks.points)
+        numbers, starts = np.unique(which, return_index=True)
+        for f, a, b in zip(numbers, starts, [*starts[1:], len(which)], strict=True):
+            for K, at in zip(Ks, self._at_landmarks(coefficients[f]), strict=True):
+                found[a:b] += K[a:b] @ at
         return found
 
     def _at_landmarks(self, coefficients: Array) -> list[Array]:

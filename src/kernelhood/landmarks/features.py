@@ -79,8 +79,7 @@ class Landmarks:
 
     def some(self, kernels: Indices) -> Landmarks:
         """Return the same landmarks for some of the kernels."""
-        bank = KernelBank([self.bank[int(m)] for m in kernels])
-        return Landmarks(bank, self.points, [self.maps[m] for m in kernels])
+        return Landmarks(self.bank.some(kernels), self.points, [self.maps[m] for m in kernels])
 
 
 def kept_part(kept: Array, whole: Array) -> Array:

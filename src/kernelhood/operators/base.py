@@ -20,6 +20,7 @@ import numpy as np
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.operators.cells import Cells, some_cells
 from kernelhood.operators.combined import Combined
+from kernelhood.task_matrices import Ones, TaskMatrices, as_task_matrices
 
 Fill = Callable[[Combined, Indices], None]
 
@@ -27,8 +28,8 @@ Fill = Callable[[Combined, Indices], None]
 ALL, OWN = -2, -1
 
 
-def _no_task() -> Array:
-    return np.ones((1, 1, 1))
+def _no_task() -> TaskMatrices:
+    return TaskMatrices((Ones(1),), 1)
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,18 @@ class KernelOperator(ABC):
     ----------
     cells : Cells
         Where the samples stand.
-    matrices : ndarray of shape (n_matrices, n_tasks, n_tasks)
-        The relation between tasks.
+    matrices : TaskMatrices
+        The relation between tasks; an array of them is taken for its structure.
     separate : bool
         Whether every task has weights of its own.
     """
 
     cells: Cells
-    matrices: Array = field(default_factory=_no_task)
+    matrices: TaskMatrices = field(default_factory=_no_task)
     separate: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrices", as_task_matrices(self.matrices))
 
     @property
     @abstractmethod
@@ -92,7 +96,7 @@ class KernelOperator(ABC):
     @cached_property
     def n_weights(self) -> int:
         """The number of weights."""
-        n_tasks = self.matrices.shape[1]
+        n_tasks = self.matrices.n_tasks
         return self.n_kernels * (len(self.matrices) + self.separate * n_tasks)
 
     @cached_property
@@ -105,9 +109,9 @@ class KernelOperator(ABC):
         """The source of each matrix; 0, 1, ... for those that are neither ones nor the identity."""
         sources, count = [], 0
         for B in self.matrices:
-            if np.all(B == 1.0):
+            if B.is_ones:
                 sources.append(ALL)
-            elif np.array_equal(B, np.eye(len(B))):
+            elif B.is_identity:
                 sources.append(OWN)
             else:
                 sources.append(count)
@@ -115,12 +119,16 @@ class KernelOperator(ABC):
         return sources
 
     @cached_property
-    def joins(self) -> Array:
-        """The other matrices, between cells: of shape (n_joins, n_cells, n_cells)."""
+    def between(self) -> TaskMatrices:
+        """The other matrices, between cells."""
         task = self.cells.task
-        others = [B for B, s in zip(self.matrices, self._sources, strict=True) if s >= 0]
-        found = np.array(others).reshape(len(others), *self.matrices.shape[1:])
-        return np.ascontiguousarray(found[:, task][:, :, task])
+        pairs = zip(self.matrices, self._sources, strict=True)
+        return TaskMatrices(tuple(B.at(task) for B, s in pairs if s >= 0), len(task))
+
+    @cached_property
+    def joins(self) -> Array:
+        """The other matrices written out: of shape (n_joins, n_cells, n_cells)."""
+        return np.ascontiguousarray(self.between.written())
 
     @cached_property
     def _has_all(self) -> bool:
@@ -140,7 +148,7 @@ class KernelOperator(ABC):
 
     def no_products(self) -> Array:
         """Return the products of the zero vector: a row for each kernel and source."""
-        n_sources = self._has_all + self._has_own + len(self.joins)
+        n_sources = self._has_all + self._has_own + len(self.between)
         return np.zeros((n_sources * self.n_kernels, self.n_samples))
 
     def split(self, weights: Array) -> tuple[Array, Array, Array]:
@@ -162,7 +170,7 @@ class KernelOperator(ABC):
         diagonal = ridge + far @ self.diagonals
         by_cell = near
         if len(between):
-            own = np.einsum("rcc->cr", self.joins) @ between
+            own = self.between.diagonals.T @ between
             by_cell = own if not len(near) else near + own
         if len(by_cell):
             diagonal = diagonal + np.einsum("im,mi->i", by_cell[self.cells.cell], self.diagonals)
@@ -190,7 +198,7 @@ class KernelOperator(ABC):
         if self.separate:
             own = products[self._rows_of(OWN)] * v
             by_cell = np.add.reduceat(own, self.cells.starts[:-1], axis=1)
-            by_task = np.zeros((self.matrices.shape[1], self.n_kernels))
+            by_task = np.zeros((self.matrices.n_tasks, self.n_kernels))
             np.add.at(by_task, self.cells.task, 0.5 * by_cell.T)
             parts.append(by_task.ravel())
         return np.concatenate(parts)
@@ -215,7 +223,7 @@ class KernelOperator(ABC):
         if kept is not None:
             parts = [np.concatenate(parts, axis=1)[:, kept[:n]]] if parts else []
         if self.separate:
-            wanted = np.ones((self.matrices.shape[1], self.n_kernels), dtype=np.bool_)
+            wanted = np.ones((self.matrices.n_tasks, self.n_kernels), dtype=np.bool_)
             if kept is not None:
                 wanted = kept[n:].reshape(wanted.shape)
             parts.append(self._own_columns(products[self._rows_of(OWN)], where, wanted))
@@ -236,15 +244,14 @@ class KernelOperator(ABC):
         """The trace of each weight's kernel, and the number of samples it joins to themselves."""
         own = np.ones(self.n_samples)
         by_matrix = [
-            np.diagonal(B)[self.cells.task[self.cells.cell]] @ self.diagonals.T
-            for B in self.matrices
+            B.diagonal[self.cells.task[self.cells.cell]] @ self.diagonals.T for B in self.matrices
         ]
         traces, counts = (
             [np.concatenate([*by_matrix, np.empty(0)])],
             [np.full(self.n_kernels * len(by_matrix), float(self.n_samples))],
         )
         if self.separate:
-            n_tasks = self.matrices.shape[1]
+            n_tasks = self.matrices.n_tasks
             task = self.cells.task[self.cells.cell]
             number = np.bincount(task, own, n_tasks)
             sums = [np.bincount(task, one, n_tasks) for one in self.diagonals]

@@ -6,11 +6,14 @@ over the eigenvectors u of F of the same with every sample counted by u at its t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.operators.frobenius import assembled_gram
 from kernelhood.operators.low_rank import LowRankKernels
+from kernelhood.task_matrices import TaskMatrices, TaskMatrix, Written
 
 _NO_SIZE = 1e-12
 _ROWS_AT_ONCE = 4096
@@ -35,7 +38,8 @@ def feature_task_grams(operator: LowRankKernels, counts: Array) -> Array:
     for t in range(len(found)):
         rows = slice(int(starts[t]), int(starts[t + 1]))
         if rows.stop - rows.start > operator.n_features:
-            found[t] = _squared_norms(operator, _moments(operator, counts, rows))
+            every = np.arange(rows.start, rows.stop)
+            found[t] = _squared_norms(operator, _moments(operator, counts, every))
             continue
         Phi = operator.features.rows(operator.cells.point[rows], slice(None))
         Phi = Phi * np.sqrt(counts[rows])[:, None]
@@ -46,7 +50,7 @@ def feature_task_grams(operator: LowRankKernels, counts: Array) -> Array:
 
 
 def feature_gram(
-    operator: LowRankKernels, counts: Array, G: Array, matrices: Array, separate: bool
+    operator: LowRankKernels, counts: Array, G: Array, matrices: TaskMatrices, separate: bool
 ) -> Array:
     """Return A, the Frobenius products of the kernels of all weights of a relation.
 
@@ -58,7 +62,7 @@ def feature_gram(
         How often each sample counts.
     G : ndarray of shape (n_tasks, n_kernels, n_kernels)
         The Frobenius products on the samples of each task.
-    matrices : ndarray of shape (n_matrices, n_tasks, n_tasks)
+    matrices : TaskMatrices
         The relation.
     separate : bool
         Whether every task has weights of its own.
@@ -67,27 +71,36 @@ def feature_gram(
     -------
     ndarray of shape (n_weights, n_weights)
     """
-    task, whole = operator.cells.cell, slice(0, operator.n_samples)
+    task, whole = operator.cells.cell, np.arange(operator.n_samples)
 
-    def between(factor: Array) -> Array:
-        if np.all(factor == 1.0):
-            return _squared_norms(operator, _moments(operator, counts, whole))
-        values, vectors = np.linalg.eigh(factor)
+    def between(factor: TaskMatrix) -> Array:
         total = np.zeros((operator.n_kernels, operator.n_kernels))
-        for value, u in zip(values, vectors.T, strict=True):
-            if abs(value) > _NO_SIZE * float(np.abs(values).max()):
-                moments = _moments(operator, counts * u[task], whole)
-                total += value * _squared_norms(operator, moments)
+        for value, u in _directions(factor):
+            rows = whole if factor.is_ones else np.flatnonzero(u[task])
+            moments = _moments(operator, counts * u[task], rows)
+            total += value * _squared_norms(operator, moments)
         return total
 
     return assembled_gram(lambda factors: list(map(between, factors)), G, matrices, separate)
 
 
-def _moments(operator: LowRankKernels, weights: Array, rows: slice) -> Array:
-    """Return ``sum_i weights_i phi_i phi_i'``, of shape (n_features, n_features)."""
+def _directions(factor: TaskMatrix) -> Iterator[tuple[float, Array]]:
+    """Yield numbers c and vectors u between tasks with ``sum c u u'`` the matrix."""
+    if not isinstance(factor, Written):
+        for u in factor.root().T:
+            yield 1.0, u
+        return
+    values, vectors = np.linalg.eigh(factor.B)
+    for value, u in zip(values, vectors.T, strict=True):
+        if abs(value) > _NO_SIZE * float(np.abs(values).max()):
+            yield float(value), u
+
+
+def _moments(operator: LowRankKernels, weights: Array, rows: Indices) -> Array:
+    """Return ``sum_i weights_i phi_i phi_i'`` over some samples, of features by features."""
     total = np.zeros((operator.n_features, operator.n_features))
-    for begin in range(rows.start, rows.stop, _ROWS_AT_ONCE):
-        some = slice(begin, min(begin + _ROWS_AT_ONCE, rows.stop))
+    for begin in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[begin : begin + _ROWS_AT_ONCE]
         Phi = operator.features.rows(operator.cells.point[some], slice(None))
         if np.all(weights[some] >= 0.0):  # a matrix with its own transpose takes half the time
             Phi = Phi * np.sqrt(weights[some, None])

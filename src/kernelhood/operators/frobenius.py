@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 
 from kernelhood._typing import Array, Indices
+from kernelhood.task_matrices import TaskMatrices, TaskMatrix, as_task_matrices, entrywise
 
 Places = Indices | slice
 StackOf = Callable[[Places, Places], Array]
@@ -65,7 +65,7 @@ def task_grams(stack_of: StackOf, counts: Array) -> Array:
 
 
 def joint_gram(
-    stack_of: StackOf, G: Array, counts: Array, matrices: Array, separate: bool
+    stack_of: StackOf, G: Array, counts: Array, matrices: TaskMatrices, separate: bool
 ) -> Array:
     """Return A, the Frobenius products of the kernels of all weights of a relation.
 
@@ -82,7 +82,7 @@ def joint_gram(
         The Frobenius products on the samples of each task.
     counts : ndarray of shape (n_tasks, n_points)
         The weight of the samples that each task has at each point.
-    matrices : ndarray of shape (n_matrices, n_tasks, n_tasks)
+    matrices : TaskMatrices
         The relation.
     separate : bool
         Whether every task has weights of its own.
@@ -92,14 +92,17 @@ def joint_gram(
     ndarray of shape (n_weights, n_weights)
     """
 
-    def between(factors: list[Array]) -> list[Array]:
+    def between(factors: list[TaskMatrix]) -> list[Array]:
         return _products_of_points(stack_of, G.shape[1], counts, factors)
 
     return assembled_gram(between, G, matrices, separate)
 
 
 def assembled_gram(
-    between: Callable[[list[Array]], list[Array]], G: Array, matrices: Array, separate: bool
+    between: Callable[[list[TaskMatrix]], list[Array]],
+    G: Array,
+    matrices: TaskMatrices,
+    separate: bool,
 ) -> Array:
     """Return A from what is within tasks, and from products under factors between tasks.
 
@@ -110,55 +113,51 @@ def assembled_gram(
     G, matrices, separate
         As `joint_gram` takes them.
     """
+    matrices = as_task_matrices(matrices)
     n_matrices, n_own, n_kernels = len(matrices), len(G) if separate else 0, G.shape[1]
     size = n_matrices + n_own
     A = np.zeros((size, n_kernels, size, n_kernels))
     places, factors = _distinct_products(matrices)
-    found = [np.tensordot(np.diagonal(factor), G, axes=1) for factor in factors]
-    apart = [k for k, factor in enumerate(factors) if not _is_diagonal(factor)]
+    found = [np.tensordot(factor.diagonal, G, axes=1) for factor in factors]
+    apart = [k for k, factor in enumerate(factors) if not factor.is_diagonal]
     if apart:
         for k, total in zip(apart, between([factors[k] for k in apart]), strict=True):
             found[k] = total
     for (r, s), k in places.items():
         A[r, :, s] = found[k]
         A[s, :, r] = found[k].T
+    diagonals = matrices.diagonals
     for t in range(n_own):
         own = n_matrices + t
         A[own, :, own] = G[t]
         for r in range(n_matrices):
-            A[r, :, own] = A[own, :, r] = matrices[r, t, t] * G[t]
+            A[r, :, own] = A[own, :, r] = diagonals[r, t] * G[t]
     return A.reshape(size * n_kernels, size * n_kernels)
 
 
-def _distinct_products(matrices: Array) -> tuple[dict[tuple[int, int], int], list[Array]]:
+def _distinct_products(
+    matrices: TaskMatrices,
+) -> tuple[dict[tuple[int, int], int], list[TaskMatrix]]:
     """Return the entrywise products of two matrices, and the number of each pair's one."""
     known: dict[bytes, int] = {}
     places: dict[tuple[int, int], int] = {}
-    factors: list[Array] = []
+    factors: list[TaskMatrix] = []
     for r in range(len(matrices)):
         for s in range(r + 1):
-            both = matrices[r] * matrices[s]
-            number = known.setdefault(digest(both), len(known))
+            both = entrywise(matrices[r], matrices[s])
+            number = known.setdefault(both.key, len(known))
             places[r, s] = number
             if number == len(factors):
                 factors.append(both)
     return places, factors
 
 
-def digest(values: Array) -> bytes:
-    """Return what tells arrays apart: their bytes in short, since those of many tasks are large."""
-    return hashlib.sha256(np.ascontiguousarray(values).data).digest()
-
-
-def _is_diagonal(factor: Array) -> bool:
-    return np.count_nonzero(factor) == np.count_nonzero(np.diagonal(factor))
-
-
 def _products_of_points(
-    stack_of: StackOf, n_kernels: int, counts: Array, factors: list[Array]
+    stack_of: StackOf, n_kernels: int, counts: Array, factors: list[TaskMatrix]
 ) -> list[Array]:
     """Return ``sum_ij f[i, j] K^m_ij K^l_ij`` for each factor f between tasks."""
     n_points = counts.shape[1]
+    written = [None if factor.is_ones else factor.written() for factor in factors]
     by_point = sparse.csr_matrix(counts.T)
     weight = counts.sum(axis=0)
     totals = [np.zeros((n_kernels, n_kernels)) for _ in factors]
@@ -169,8 +168,8 @@ def _products_of_points(
         rows, columns = slice(begin, min(begin + step, n_points)), slice(begin, n_points)
         twice = np.where(np.arange(n_points - begin) < step, 1.0, 2.0)
         flat = stack_of(rows, columns).reshape(n_kernels, -1)
-        for total, factor in zip(totals, factors, strict=True):
-            if np.all(factor == 1.0):
+        for total, factor in zip(totals, written, strict=True):
+            if factor is None:
                 share = np.outer(weight[rows], weight[columns] * twice)
             else:
                 share = (by_point[columns] @ (by_point[rows] @ factor).T).T * twice

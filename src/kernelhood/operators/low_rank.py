@@ -151,7 +151,7 @@ class LowRankKernels(KernelOperator):
         Phi = self.features.rows(self.cells.point[where], used)
         of, cell = self.kernel_of[used], self.cells.cell[where]
         K = (Phi * kernel.far[of]) @ Phi.T
-        for B, theta in zip(self.joins, kernel.between, strict=True):
+        for B, theta in zip(kernel.joins, kernel.between, strict=True):
             if theta.any():
                 K += B[np.ix_(cell, cell)] * ((Phi * theta[of]) @ Phi.T)
         if kernel.near.any():
@@ -190,7 +190,7 @@ class LowRankKernels(KernelOperator):
             return
         W = self.cell_sums(change)
         sources = [(ALL, None)] * self._has_all + [(OWN, W)] * self._has_own
-        sources += [(r, np.tensordot(B, W, axes=1)) for r, B in enumerate(self.joins)]
+        sources += [(r, B.times(W)) for r, B in enumerate(self.between)]
         for source, by_cell in sources:
             sums = W.sum(axis=0, keepdims=True) if by_cell is None else by_cell
             self._add_source(sums, products[self._rows_of(source)])

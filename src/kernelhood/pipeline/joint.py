@@ -12,7 +12,7 @@ from kernelhood._typing import Array, Indices
 from kernelhood.kernels import KernelBank
 from kernelhood.kernels.blocks import PointKernels
 from kernelhood.operators import Cells, DenseKernels, KernelOperator, OnDemandKernels
-from kernelhood.operators.frobenius import digest, joint_gram, task_grams
+from kernelhood.operators.frobenius import joint_gram, task_grams
 from kernelhood.pipeline.joint_samples import JointSamples
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.relations import TaskRelation
@@ -20,6 +20,7 @@ from kernelhood.solvers.block import Block
 from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.neighborhood import span_rank
 from kernelhood.solvers.solution import Solution
+from kernelhood.task_matrices import TaskMatrices, as_task_matrices
 
 _MEGABYTE = 2**20
 _ENOUGH = 300
@@ -68,20 +69,14 @@ class JointKernels:
             self._seen[relation.key] = relation.seen(self.names, self._inputs)
         return self._seen[relation.key]
 
-    def matrices(self, relation: TaskRelation) -> Array:
-        """Return the matrices of a relation between these tasks; they are kept.
-
-        Returns
-        -------
-        ndarray of shape (n_matrices, n_tasks, n_tasks)
-        """
+    def matrices(self, relation: TaskRelation) -> TaskMatrices:
+        """Return the matrices of a relation between these tasks; they are kept."""
         if relation.key not in self._matrices:
-            found = self.seen(relation).matrices(self.names)
-            self._matrices[relation.key] = np.asarray(found, dtype=np.float64)
+            self._matrices[relation.key] = self.seen(relation).structure(self.names)
         return self._matrices[relation.key]
 
     @cached_property
-    def _matrices(self) -> dict[Hashable, Array]:
+    def _matrices(self) -> dict[Hashable, TaskMatrices]:
         return {}
 
     @cached_property
@@ -112,7 +107,7 @@ class JointKernels:
     def _size(self, n_rows: int, n_columns: int) -> float:
         return len(self.kernels) * n_rows * n_columns * self._dtype.itemsize / _MEGABYTE
 
-    def operator(self, cells: Cells, matrices: Array, separate: bool) -> KernelOperator:
+    def operator(self, cells: Cells, matrices: TaskMatrices, separate: bool) -> KernelOperator:
         """Return the kernels on the samples of one SVM as the solvers take them."""
         if self.Ks is not None:
             return DenseKernels(cells, matrices, separate, Ks=self.Ks)
@@ -126,7 +121,11 @@ class JointKernels:
         )
 
     def blocks(
-        self, problems: Sequence[TaskProblem], intercept: str, matrices: Array, separate: bool
+        self,
+        problems: Sequence[TaskProblem],
+        intercept: str,
+        matrices: TaskMatrices,
+        separate: bool,
     ) -> list[Block]:
         """Return the SVMs of all tasks as one."""
         losses = self.samples.losses(problems, intercept)
@@ -146,14 +145,14 @@ class JointKernels:
         """The traces of the kernels on the samples of each task, of shape (n_tasks, n_kernels)."""
         return np.asarray(self.samples.counts @ self.kernels.diagonals.T)
 
-    def traces(self, matrices: Array, separate: bool) -> Array:
+    def traces(self, matrices: TaskMatrices, separate: bool) -> Array:
         """Return the traces d of the kernels of all weights of a relation."""
-        parts = [np.diagonal(B) @ self.task_traces for B in matrices]
+        parts = [B.diagonal @ self.task_traces for B in matrices]
         return np.concatenate([*parts, self.task_traces.ravel()] if separate else parts)
 
-    def gram(self, matrices: Array, separate: bool) -> Array:
+    def gram(self, matrices: TaskMatrices, separate: bool) -> Array:
         """Return the Frobenius products A of the kernels of all weights; they are kept."""
-        key = digest(matrices), separate
+        key = matrices.key, separate
         if key not in self._grams:
             counts = self.samples.counts.toarray()
             A = joint_gram(self._stack, self.task_grams, counts, matrices, separate)
@@ -169,7 +168,7 @@ class JointKernels:
         """The Frobenius products G_t on the samples of each task."""
         return task_grams(self._stack, self.samples.counts.toarray())
 
-    def rank_between(self, matrices: Array) -> int:
+    def rank_between(self, matrices: TaskMatrices) -> int:
         """Return the dimension of what the relation's kernels span between different tasks.
 
         It is seen at a few hundred points as well as at all of them.
@@ -181,7 +180,7 @@ class JointKernels:
         def stack_of(rows: Indices | slice, columns: Indices | slice) -> Array:
             return self._stack(some[rows], some[columns])
 
-        apart = matrices * (1.0 - np.eye(matrices.shape[1]))
+        apart = as_task_matrices(matrices.written() * (1.0 - np.eye(matrices.n_tasks)))
         within = np.zeros((len(counts), len(self.kernels), len(self.kernels)))
         A = joint_gram(stack_of, within, counts, apart, False)
         return span_rank(A) if np.any(A) else 0
@@ -193,7 +192,7 @@ class JointKernels:
         return self.kernels.bank(X, self.samples.points)
 
     def values(
-        self, task: int, X: Any, cross: Array | None, found: Solution, matrices: Array
+        self, task: int, X: Any, cross: Array | None, found: Solution, matrices: TaskMatrices
     ) -> Array:
         """Return the functions of a task's SVMs at some points, one in each column."""
         n, columns, at = len(self.kernels), [], 0
@@ -204,14 +203,14 @@ class JointKernels:
                 continue
             own = cells.task[cells.cell]
             parts = [
-                (found.weights[n * r : n * (r + 1)], v * B[task][own])
-                for r, B in enumerate(matrices)
+                (found.weights[n * r : n * (r + 1)], v * row[own])
+                for r, row in enumerate(matrices.rows(task))
             ]
             if len(found.weights) > n * len(matrices):
                 specific = found.weights[n * len(matrices) :].reshape(-1, n)[task]
                 parts.append((specific, np.where(own == task, v, 0.0)))
             columns.append(sum(self._expand(X, cross, cells, *part) for part in parts))
-        return np.column_stack(columns) + self.samples.intercepts(found, task)
+        return np.column_stack(columns) + self.samples.intercepts(found)[task]
 
     def _expand(self, X: Any, cross: Array | None, cells: Cells, weights: Array, v: Array) -> Array:
         """Return the combination of kernels at the points of an SVM, summed with v."""

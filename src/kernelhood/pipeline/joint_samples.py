@@ -116,8 +116,8 @@ class JointSamples:
             found.append(joined(parts, groups))
         return found
 
-    def intercepts(self, found: Solution, task: int) -> Array:
-        """Return the intercepts of a task's SVMs.
+    def intercepts(self, found: Solution) -> list[Array]:
+        """Return the intercepts of every task's SVMs.
 
         Samples of one sign only bound their intercept from one side: it is that of the other
         tasks, on average, or as far from it as these samples need.
@@ -128,7 +128,9 @@ class JointSamples:
             by_cell = np.repeat(by_cell, [len(cells.task) for cells in self.cells])
         ends = np.cumsum([len(cells.task) for cells in self.cells])[:-1]
         settled = map(_settled, np.split(by_cell, ends), self.cells, self.sides)
-        return np.asarray(np.concatenate(list(settled))[tasks == task])
+        order = np.argsort(tasks, kind="stable")
+        ends = np.cumsum(np.bincount(tasks, minlength=len(self.places)))[:-1]
+        return np.split(np.concatenate(list(settled))[order], ends)
 
 
 def _side(loss: SampleLoss) -> int:

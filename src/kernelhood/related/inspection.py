@@ -53,7 +53,7 @@ class RelationInspection(RelatedPrediction):
         if not self._couples(vars(self)):
             return np.eye(len(self.tasks_))
         by_matrix = self._matrix_weights @ self._kernel_sizes
-        total = np.einsum("r,rst->st", by_matrix, self._matrices)
+        total = np.einsum("r,rst->st", by_matrix, self._matrices.written())
         return unit_diagonal(total + np.diag(self._own_weights @ self._kernel_sizes))
 
     def plot_task_map(self, *, ax: Any = None) -> Any:

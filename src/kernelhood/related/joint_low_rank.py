@@ -18,11 +18,11 @@ from kernelhood.landmarks import (
 )
 from kernelhood.operators import Cells, KernelOperator, LowRankKernels, cells_of
 from kernelhood.operators.feature_gram import feature_gram, feature_task_grams
-from kernelhood.operators.frobenius import digest
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.solvers.neighborhood import span_rank
 from kernelhood.solvers.solution import Solution
+from kernelhood.task_matrices import TaskMatrices, as_task_matrices
 
 _MEGABYTE = 2**20
 _THINNED = 10
@@ -70,7 +70,7 @@ class JointLowRank(JointKernels):
         """Of how many samples one is looked at first; that part is thinned again."""
         return min(_THINNED, super().thinning)
 
-    def operator(self, cells: Cells, matrices: Array, separate: bool) -> KernelOperator:
+    def operator(self, cells: Cells, matrices: TaskMatrices, separate: bool) -> KernelOperator:
         """Return the kernels on the samples of one SVM as the solvers take them."""
         return LowRankKernels(
             cells, matrices, separate, features=self.features, megabytes=self.cache_size
@@ -87,17 +87,17 @@ class JointLowRank(JointKernels):
         """The Frobenius products G_t on the samples of each task."""
         return feature_task_grams(*self._samples_by_task)
 
-    def gram(self, matrices: Array, separate: bool) -> Array:
+    def gram(self, matrices: TaskMatrices, separate: bool) -> Array:
         """Return the Frobenius products A of the kernels of all weights; they are kept."""
-        key = digest(matrices), separate
+        key = matrices.key, separate
         if key not in self._grams:
             known = *self._samples_by_task, self.task_grams
             self._grams[key] = feature_gram(*known, matrices, separate)
         return self._grams[key]
 
-    def rank_between(self, matrices: Array) -> int:
+    def rank_between(self, matrices: TaskMatrices) -> int:
         """Return the dimension of what the relation's kernels span between different tasks."""
-        apart = matrices * (1.0 - np.eye(matrices.shape[1]))
+        apart = as_task_matrices(matrices.written() * (1.0 - np.eye(matrices.n_tasks)))
         known = *self._samples_by_task, np.zeros_like(self.task_grams)
         A = feature_gram(*known, apart, False)
         return span_rank(A) if np.any(A) else 0
@@ -132,24 +132,22 @@ class JointLowRank(JointKernels):
         return sums
 
     def values(
-        self, task: int, X: Any, cross: Array | None, found: Solution, matrices: Array
+        self, task: int, X: Any, cross: Array | None, found: Solution, matrices: TaskMatrices
     ) -> Array:
         """Return the functions of a task's SVMs at some points, one in each column."""
         n = len(self.kernels)
         kept = self._expansion_of(found)
-        coefficients = kept.related(
-            matrices[:, task], found.weights[: n * len(matrices)].reshape(-1, n)
-        )
-        if len(found.weights) > n * len(matrices):
-            own = found.weights[n * len(matrices) :].reshape(-1, n)[task]
-            coefficients = coefficients + kept.own(task, own)
+        by_matrix = found.weights[: n * len(matrices)].reshape(-1, n)
+        own = found.weights[n * len(matrices) :].reshape(-1, n)
+        only = np.array([task])
+        coefficients = kept.of_tasks(only, matrices, by_matrix, own[only] if len(own) else None)[0]
         mine = [k for k, cells in enumerate(self.samples.cells) if task in cells.task]
         if cross is None:
-            values = kept.values(X, [coefficients], np.array([X.shape[0]]))
+            values = kept.values(X, coefficients[None], np.zeros(X.shape[0], dtype=np.intp))
         else:
             used = np.isin(self._kernel_of_feature, kept.kernels)
             values = cross[:, used] @ coefficients.T
-        return values[:, mine] + self.samples.intercepts(found, task)
+        return values[:, mine] + self.samples.intercepts(found)[task]
 
     def _expansion_of(self, found: Solution) -> LandmarkExpansion:
         """Return the expansion of the last solution that was asked for, once for all tasks."""

@@ -23,6 +23,7 @@ from kernelhood.related.joint_low_rank import JointLowRank
 from kernelhood.related.model import RelatedModel
 from kernelhood.related.task_low_rank import TaskLowRank, expansion_of_tasks
 from kernelhood.solvers.solution import Solution
+from kernelhood.task_matrices import TaskMatrices
 from kernelhood.tasks import stack_rows
 
 _ROWS_AT_ONCE = 16_384
@@ -189,20 +190,22 @@ class ManySamples(RelatedModel):
         self._components = pair_numbers(problems)
         self._all_support = self._expansion.landmarks.points
 
-    def _coefficients(self, number: int) -> Array:
-        """Return the function of a task by the features that landmarks give."""
+    def _coefficients(self, numbers: Indices) -> Array:
+        """Return the functions of tasks by the features that landmarks give."""
         assert self._expansion is not None
         if not self._couples(vars(self)):
-            return self._expansion.own(number, self.weights_[number])
-        related = self._expansion.related(self._matrices[:, number], self._matrix_weights)
-        own = self._own_weights[number]
-        return related + self._expansion.own(number, own) if own.any() else related
+            nothing = TaskMatrices((), len(self.tasks_))
+            return self._expansion.of_tasks(numbers, nothing, [], self.weights_[numbers])
+        own = self._own_weights[numbers]
+        known = self._matrices, self._matrix_weights
+        return self._expansion.of_tasks(numbers, *known, own if own.any() else None)
 
     def _functions(self, points: Any, number: int) -> Array:
         if self._expansion is None:
             return super()._functions(points, number)
-        ends = np.array([points.shape[0]])
-        values = self._expansion.values(points, [self._coefficients(number)], ends)
+        function = self._coefficients(np.array([number]))
+        which = np.zeros(points.shape[0], dtype=np.intp)
+        values = self._expansion.values(points, function, which)
         return self._with_intercepts(values, number)
 
     def _with_intercepts(self, values: Array, number: int) -> Array:
@@ -216,40 +219,23 @@ class ManySamples(RelatedModel):
     def _by_task(self, points: Any, labels: AnyArray, which: Indices, decide: Decide) -> Array:
         if self._expansion is None:
             return super()._by_task(points, labels, which, decide)
-        known: dict[int, Array] = {}
         parts = []
         begins = range(0, len(which), _ROWS_AT_ONCE)
         for begin in shown(begins, len(begins), self.verbose):
             rows = slice(begin, begin + _ROWS_AT_ONCE)
-            parts.append(self._block_by_task(points[rows], which[rows], known, decide))
+            parts.append(self._block_by_task(points[rows], which[rows], decide))
         return np.concatenate(parts)
 
-    def _block_by_task(
-        self, points: Any, which: Indices, known: dict[int, Array], decide: Decide
-    ) -> Array:
+    def _block_by_task(self, points: Any, which: Indices, decide: Decide) -> Array:
         """Return the decision values of some rows; kernels are evaluated for all tasks at once."""
         assert self._expansion is not None
         order = np.argsort(which, kind="stable")
         numbers, starts = np.unique(which[order], return_index=True)
         ends = np.append(starts[1:], len(which))
-        for number in numbers:
-            known.setdefault(int(number), self._coefficients(int(number)))
-        functions = [known[int(number)] for number in numbers]
-        values = self._expansion.values(points[order], functions, ends)
+        place = np.repeat(np.arange(len(numbers)), ends - starts)
+        values = self._expansion.values(points[order], self._coefficients(numbers), place)
         found = [
             decide(self._with_intercepts(values[a:b], int(number)), int(number))
             for number, a, b in zip(numbers, starts, ends, strict=True)
         ]
         return np.concatenate(found)[np.argsort(order)]
-
-    def __getstate__(self) -> Any:
-        """Leave out the relation's matrices, of tasks by tasks, where all else is small."""
-        state = super().__getstate__()
-        if self._expansion is not None:
-            state = {name: value for name, value in state.items() if name != "_matrices"}
-        return state
-
-    def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)
-        if self._expansion is not None and self._couples(vars(self)):
-            self._matrices = np.asarray(self.relation_.matrices(self.tasks_), dtype=np.float64)

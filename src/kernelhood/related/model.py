@@ -27,6 +27,7 @@ from kernelhood.relations import (
 )
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import moved_start
+from kernelhood.task_matrices import TaskMatrices
 from kernelhood.tasks import stack_rows
 
 SHARINGS = ("auto", "weights", "functions")
@@ -89,6 +90,7 @@ class RelatedModel(MultiTaskKernelModel):
     }
 
     relation_: TaskRelation
+    _matrices: TaskMatrices
     sharing: str
     relation: Any
     specific_cost: float
@@ -163,7 +165,7 @@ class RelatedModel(MultiTaskKernelModel):
             return super()._evaluate(bank, problems)
         relation, names = self._relation, [one.name for one in problems]
         if not relation.uses_inputs:
-            relation.matrices(names)  # What it does not know is said before the work.
+            relation.structure(names)  # What it does not know is said before the work.
         return self._join(bank, problems)
 
     def _join(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> JointKernels:
@@ -201,7 +203,7 @@ class RelatedModel(MultiTaskKernelModel):
         matrices = self._joined(kernels)[0]
         return np.asarray(kernels.values(number, X, cross, found.together, matrices))
 
-    def _joined(self, joint: JointKernels) -> tuple[Array, bool, Array]:
+    def _joined(self, joint: JointKernels) -> tuple[TaskMatrices, bool, Array]:
         """Return the relation's matrices, whether tasks have their own weights, and all costs.
 
         The costs are those of all weights, a number for each kernel under each matrix and task.
@@ -217,7 +219,7 @@ class RelatedModel(MultiTaskKernelModel):
         if self._intercept_of(vars(self)) != "task":
             # A constant that all tasks have in common is the intercept once more.
             constant = np.array([_is_constant(kernel) for kernel in joint.kernels.bank])
-            for r in np.flatnonzero([np.all(B == 1.0) for B in matrices]):
+            for r in np.flatnonzero([B.is_ones for B in matrices]):
                 cost[n * r : n * (r + 1)][constant] *= _NO_USE
         return matrices, separate, cost
 
@@ -233,19 +235,14 @@ class RelatedModel(MultiTaskKernelModel):
         matrices, separate, _ = self._joined(joint)
         n, n_matrices = len(joint.kernels), len(matrices)
         by_matrix = found.weights[: n * n_matrices].reshape(n_matrices, n)
-        parts = []
-        for t in range(len(problems)):
-            weights = matrices[:, t, t] @ by_matrix
-            if separate:
-                weights = weights + found.weights[n * n_matrices :].reshape(-1, n)[t]
-            parts.append(
-                found._replace(
-                    weights=weights,
-                    v=found.v[joint.samples.places[t]],
-                    intercepts=joint.samples.intercepts(found, t),
-                )
-            )
-        return parts
+        weights = matrices.diagonals.T @ by_matrix
+        if separate:
+            weights = weights + found.weights[n * n_matrices :].reshape(-1, n)
+        rows = zip(weights, joint.samples.places, joint.samples.intercepts(found), strict=True)
+        return [
+            found._replace(weights=own, v=found.v[places], intercepts=intercepts)
+            for own, places, intercepts in rows
+        ]
 
     def _keep_relation(self, joint: JointKernels) -> None:
         """Keep the relation of a fit, and how large the kernels are on its samples."""
@@ -265,7 +262,7 @@ class RelatedModel(MultiTaskKernelModel):
             return
         n_matrices = len(self._matrices)
         self._matrix_weights = joint.weights[: n * n_matrices].reshape(n_matrices, n)
-        common = [np.all(B == 1.0) for B in self._matrices]
+        common = [B.is_ones for B in self._matrices]
         self.shared_weights_ = self._matrix_weights[common].sum(axis=0)
         self.specific_weights_ = np.maximum(self.weights_ - self.shared_weights_, 0.0)
         self._own_weights = np.zeros_like(self.weights_)
@@ -288,6 +285,16 @@ class RelatedModel(MultiTaskKernelModel):
         ):
             part[components] = own
         self._all_coef = np.hstack(coefficients)
+
+    def __getstate__(self) -> Any:
+        """Leave out the relation's matrices, which follow from the relation."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_matrices"}
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_matrix_weights"):
+            self._matrices = self.relation_.structure(self.tasks_)
 
 
 def _is_constant(kernel: Any) -> bool:

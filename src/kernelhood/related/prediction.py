@@ -74,7 +74,9 @@ class RelatedPrediction(UnlabelledRows):
 
     def _by_task(self, points: Any, labels: AnyArray, which: Indices, decide: Decide) -> Array:
         new = which == UNSEEN
-        changed = np.array([label in self._adapted for label in labels.tolist()]) | new
+        changed = new
+        if self._adapted:
+            changed = new | np.array([label in self._adapted for label in labels.tolist()])
         if not changed.any():
             return super()._by_task(points, labels, which, decide)
         parts, rows = [], []
@@ -120,7 +122,7 @@ class RelatedPrediction(UnlabelledRows):
         if self._expansion is not None or not self._couples(vars(self)):
             return super()._functions(points, number)
         own = self._own_function(points, number, self._own_weights[number])
-        related = self._related_function(points, self._matrices[:, number])
+        related = self._related_function(points, self._matrices.rows(number))
         return own + related[:, self._components[number]]
 
     def _related_function(self, points: Any, rows: Array) -> Array:
@@ -134,8 +136,10 @@ class RelatedPrediction(UnlabelledRows):
             Entries of the relation's matrices between this task and the others.
         """
         if self._expansion is not None:
-            functions = [self._expansion.related(rows, self._matrix_weights)]
-            return self._expansion.values(points, functions, np.array([points.shape[0]]))
+            function = self._expansion.related(rows, self._matrix_weights)[None]
+            return self._expansion.values(
+                points, function, np.zeros(points.shape[0], dtype=np.intp)
+            )
         values = np.zeros((points.shape[0], len(self._all_coef)))
         for row, weights in zip(rows, self._matrix_weights, strict=True):
             joined = np.flatnonzero(row[self._support_task])
@@ -190,7 +194,7 @@ class RelatedPrediction(UnlabelledRows):
         check_is_fitted(self)
         self._check_shared("shared_function")
         points = self._read_points(X, None, reset=False)[0]
-        common = np.array([float(np.all(B == 1.0)) for B in self._matrices])
+        common = np.array([float(B.is_ones) for B in self._matrices])
         rows = np.repeat(common[:, None], len(self.tasks_), axis=1)
         values = self._related_function(points, rows) + self._mean_intercept()
         return self._restored(values[:, 0] if values.shape[1] == 1 else values, UNSEEN)

@@ -63,7 +63,8 @@ class TaskLowRank:
     @cached_property
     def traces(self) -> Array:
         """The traces d of the kernels themselves, which a price is paid for."""
-        return np.array([kernel.diagonal(self.X) @ self.sample_weight for kernel in self.bank])
+        seen = self.bank.prepared(self.X)
+        return np.array([kernel.diagonal(seen) @ self.sample_weight for kernel in self.bank])
 
     @property
     def kept_traces(self) -> Array:

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelhood._typing import Array
+from kernelhood.task_matrices import TaskMatrices, as_task_matrices
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,16 @@ class TaskRelation(ABC):
         tasks : sequence
             Names of the tasks, in the order of the rows and columns.
         """
+
+    def structure(self, tasks: Sequence[Hashable]) -> TaskMatrices:
+        """Return the same matrices by their form, which takes less where there are many tasks.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        """
+        return as_task_matrices(self.matrices(tasks))
 
     def seen(self, tasks: Sequence[Hashable], inputs: Sequence[Any]) -> TaskRelation:
         """Return the relation with what it has to know of the tasks' inputs; mostly itself.

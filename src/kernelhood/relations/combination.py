@@ -13,6 +13,7 @@ from kernelhood._typing import Array
 from kernelhood.relations.base import Newcomer, TaskRelation
 from kernelhood.relations.effects import Effects
 from kernelhood.relations.functions import SharedFunctions
+from kernelhood.task_matrices import TaskMatrix
 
 
 class Combination(Effects):
@@ -90,6 +91,16 @@ class Combination(Effects):
             Names of the tasks.
         """
         return [B for one in self._between for B in one.between(tasks)]
+
+    def between_forms(self, tasks: Sequence[Hashable]) -> list[TaskMatrix]:
+        """Return the matrices in between of all relations by their form.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        """
+        return [B for one in self._between for B in one.between_forms(tasks)]
 
     def costs(self, n_matrices: int) -> Array:
         """Return the costs: 1 for what is common, last the separate weights.

@@ -14,6 +14,7 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.relations.base import Newcomer, TaskRelation
+from kernelhood.task_matrices import Diagonal, Ones, TaskMatrices, TaskMatrix, as_task_matrix
 
 
 class Effects(TaskRelation):
@@ -75,6 +76,16 @@ class Effects(TaskRelation):
         """
         return []
 
+    def between_forms(self, tasks: Sequence[Hashable]) -> list[TaskMatrix]:
+        """Return the matrices in between by their form.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        """
+        return [as_task_matrix(np.asarray(B, dtype=np.float64)) for B in self.between(tasks)]
+
     def joined(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> list[Array]:
         """Return the rows of a task never seen in the matrices in between; zeros if not known.
 
@@ -108,9 +119,19 @@ class Effects(TaskRelation):
         tasks : sequence
             Names of the tasks.
         """
+        return self.structure(tasks).written()
+
+    def structure(self, tasks: Sequence[Hashable]) -> TaskMatrices:
+        """Return 11', the matrices in between, and I by their form.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        """
         n = len(tasks)
-        own = [np.eye(n)] if self._has_own else []
-        return np.stack([np.ones((n, n)), *self.between(tasks), *own])
+        own = [Diagonal(np.ones(n))] if self._has_own else []
+        return TaskMatrices((Ones(n), *self.between_forms(tasks), *own), n)
 
     def costs(self, n_matrices: int) -> Array:
         """Return the costs: 1 for what is common.

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelhood._typing import Array
 from kernelhood.relations.base import Newcomer, TaskRelation
+from kernelhood.task_matrices import Ones, TaskMatrices
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,11 @@ class SharedFunctions(TaskRelation):
 
     def matrices(self, tasks: Sequence[Hashable]) -> Array:
         """Return the matrix of ones."""
-        return np.ones((1, len(tasks), len(tasks)))
+        return self.structure(tasks).written()
+
+    def structure(self, tasks: Sequence[Hashable]) -> TaskMatrices:
+        """Return the matrix of ones by its form."""
+        return TaskMatrices((Ones(len(tasks)),), len(tasks))
 
     def costs(self, n_matrices: int) -> Array:
         """Return the cost of shared and, where there are any, of specific weights."""

@@ -6,10 +6,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from kernelhood._typing import Array
 from kernelhood.relations.base import Newcomer
 from kernelhood.relations.effects import Effects
+from kernelhood.task_matrices import TaskMatrix, grouped
 
 Members = frozenset[Hashable]
 
@@ -74,7 +76,17 @@ class TaskGroups(Effects):
         tasks : sequence
             Names of the tasks.
         """
-        found = []
+        return [B.written() for B in self.between_forms(tasks)]
+
+    def between_forms(self, tasks: Sequence[Hashable]) -> list[TaskMatrix]:
+        """Return for each grouping the groups of the tasks.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        """
+        found: list[TaskMatrix] = []
         for grouping in self.groupings:
             unknown = [task for task in tasks if task not in grouping]
             if unknown:
@@ -82,8 +94,7 @@ class TaskGroups(Effects):
                     f"relation=TaskGroups must name a group for every task: there is none for "
                     f"{', '.join(map(repr, unknown[:5]))}{', ...' * (len(unknown) > 5)}."
                 )
-            members = [grouping[task] for task in tasks]
-            found.append(np.array([_shared(one, members) for one in members]))
+            found.append(grouped(_membership([grouping[task] for task in tasks])))
         return found
 
     def joined(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> list[Array]:
@@ -142,6 +153,16 @@ def _read_grouping(given: Any) -> dict[Hashable, Members]:
 
 def _members(group: Any) -> Members:
     return frozenset(group) if isinstance(group, (set, frozenset, list)) else frozenset([group])
+
+
+def _membership(members: Sequence[Members]) -> sparse.csr_matrix:
+    """Return how far each task belongs to each group, so that its row has the length one."""
+    numbers: dict[Hashable, int] = {}
+    places = [[numbers.setdefault(group, len(numbers)) for group in own] for own in members]
+    sizes = np.array([len(own) for own in places])
+    shares = np.repeat(1.0 / np.sqrt(np.maximum(sizes, 1)), sizes)
+    starts, columns = np.cumsum([0, *sizes]), np.concatenate([np.array(p, int) for p in places])
+    return sparse.csr_matrix((shares, columns, starts), shape=(len(places), len(numbers)))
 
 
 def _shared(own: Members, others: Sequence[Members]) -> Array:

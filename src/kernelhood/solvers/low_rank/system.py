@@ -20,7 +20,6 @@ from kernelhood.solvers.low_rank.cell import CellFactor, is_direct
 
 _MEGABYTE = 2**20
 _KEPT_GRAM = 512
-_NO_SIZE = 1e-12
 
 
 class Part(NamedTuple):
@@ -56,9 +55,9 @@ class LowRankSystem:
         self._own = np.flatnonzero(self._near.any(axis=0))
         self._spread = [
             (root, np.flatnonzero(theta[of] > 0.0), np.sqrt(theta[of]))
-            for theta, B in zip(between, operator.joins, strict=True)
+            for theta, B in zip(between, operator.between, strict=True)
             if theta.any()
-            for root in [_root(B)]
+            for root in [B.root()]
         ]
         self._shared = np.flatnonzero(self._far > 0.0)
         self.n_common = len(self._shared) + sum(
@@ -202,10 +201,3 @@ class LowRankSystem:
             inner = cho_solve(self._S_rest, self._Y @ left)
             b = left + (self._Y.T @ inner) / self._a[:, None]
         return self.solve(R - np.repeat(b, np.diff(self._starts), axis=0)), b
-
-
-def _root(B: Array) -> Array:
-    """Return a matrix of few columns whose product with its transpose is B."""
-    values, vectors = np.linalg.eigh(B)
-    kept = values > _NO_SIZE * max(float(values[-1]), 0.0)
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
