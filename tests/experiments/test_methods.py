@@ -7,6 +7,8 @@ from kernelhood import MTONMKLClassifier
 from kernelhood.estimators import METHODS
 from kernelhood.experiments.methods import (
     GRIDS,
+    Memory,
+    candidates,
     check_methods,
     label,
     make_estimator,
@@ -27,25 +29,24 @@ def test_formulations_are_methods():
     assert default == next(iter(FORMULATIONS))
 
 
+@pytest.mark.parametrize("kind", ["classification", "regression"])
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("method", offered_methods())
-def test_grids_name_parameters_of_either_estimator(method, grid):
-    kinds, groups = ("classification", "regression"), {"a": 1}
-    classifier, regressor = (make_estimator(method, kind, groups) for kind in kinds)
-    assert is_classifier(classifier)
-    assert is_regressor(regressor)
-    points = make_grid(method, grid)
-    for estimator in (classifier, regressor):
-        for part in points if isinstance(points, list) else [points]:
+def test_grids_name_parameters_of_either_estimator(method, grid, kind):
+    is_kind = is_classifier if kind == "classification" else is_regressor
+    for one in candidates(method, grid, kind, grouped=True):
+        estimator = make_estimator(one.method, kind, {"a": 1}, **one.settings)
+        assert is_kind(estimator)
+        for part in one.grid if isinstance(one.grid, list) else [one.grid]:
             assert set(part) <= set(estimator.get_params())
             assert all(part.values())
 
 
 def test_all_methods_of_the_paper_are_offered():
     assert set(TABLE_1) == set(METHODS)
-    relations = ("functions", "mixed", "groups", "inputs")
+    relations = ("functions", "mixed", "groups", "inputs", "best")
     variants = [f"mt-onmkl-{name}" for name in ("corrected", "printed", *relations)]
-    assert offered_methods() == (*METHODS, *variants, "pooled")
+    assert offered_methods() == (*METHODS, *variants, "pooled", "boosting", "one-hot-svm")
     assert make_estimator("mt-onmkl-functions", "regression").sharing == "functions"
     assert label("pooled") == "Pooled SVM"
     for name, (classifier, _) in METHODS.items():
@@ -62,14 +63,39 @@ def test_the_wide_grid_is_the_papers_with_larger_c():
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_too(grid):
-    alone, *together = make_grid("mt-onmkl-functions", grid)
-    assert [points["formulation"] for points in together] == [["corrected"], ["normalized"]]
-    assert all(points["sharing"] == ["functions"] for points in together)
-    default = make_estimator("mt-onmkl", "regression")
-    assert alone.pop("sharing") == ["weights"]
+    alone, together = candidates("mt-onmkl-functions", grid)
+    assert [points["formulation"] for points in together.grid] == [["corrected"], ["normalized"]]
+    assert make_estimator(together.method, "regression").sharing == "functions"
+    assert [alone] == candidates("mt-onmkl", grid)
+    default = make_estimator(alone.method, "regression")
     assert not default._couples(default.get_params())
-    assert alone.pop("formulation") == [default.formulation]
-    assert alone == make_grid("mt-onmkl", grid)
+
+
+def test_the_best_is_chosen_among_all_variants():
+    grouped = candidates("mt-onmkl-best", "paper", grouped=True)
+    for name in offered_methods():
+        if name.startswith("mt-onmkl") and name != "mt-onmkl-best":
+            assert all(one in grouped for one in candidates(name, "paper"))
+    alone = candidates("mt-onmkl-best", "paper")
+    assert [one for one in grouped if one.method != "mt-onmkl-groups"] == alone
+    losses = [
+        one.settings.get("loss") for one in candidates("mt-onmkl-best", "paper", "regression")
+    ]
+    assert "squared" in losses
+
+
+def test_a_memory_keeps_one_split():
+    memory, asked = Memory(), []
+
+    def find(value):
+        asked.append(value)
+        return value
+
+    assert [memory.recall("first", "key", lambda v=v: find(v)) for v in (1, 2)] == [1, 1]
+    assert memory.recall("first", "other key", lambda: find(3)) == 3
+    assert memory.recall("second", "key", lambda: find(4)) == 4
+    assert memory.recall("first", "key", lambda: find(5)) == 5
+    assert asked == [1, 3, 4, 5]
 
 
 def test_groups_become_a_relation():
@@ -82,8 +108,10 @@ def test_groups_become_a_relation():
 def test_grids_are_the_callers_own():
     make_grid("mt-onmkl-functions", "paper")[0].clear()
     make_grid("itl", "quick").clear()
+    make_grid("boosting", "paper").clear()
     assert make_grid("mt-onmkl-functions", "paper")[0]
     assert make_grid("itl", "quick")
+    assert make_grid("boosting", "paper")
 
 
 def test_names_are_checked():

@@ -107,7 +107,7 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
     matplotlib figure, or None where no method has a neighborhood matrix
     """
     rows = _of(results, dataset, "alignment")
-    methods = [name for name in dict.fromkeys(rows["method"]) if name.startswith(ALIGNED)]
+    methods = [name for name in dict.fromkeys(rows["method"]) if name in ALIGNED]
     if not methods:
         return None
     first = next(iter(rows["weights"])) if "weights" in rows.columns else None

@@ -1,0 +1,113 @@
+"""The choice among models on the validation part, remembered for other methods of the split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from kernelhood._typing import AnyArray, Indices
+from kernelhood.experiments.methods.grids import Grid
+from kernelhood.experiments.protocol import Metric, task_scores
+from kernelhood.model_selection import KernelSearchCV
+from kernelhood.pipeline.base import MultiTaskKernelModel
+
+T = TypeVar("T")
+
+
+class Found(NamedTuple):
+    """The best of some models on the validation part.
+
+    Attributes
+    ----------
+    parameters : dict
+        What was chosen from the grid.
+    score : float
+        Its score on the validation part.
+    """
+
+    parameters: dict[str, Any]
+    score: float
+
+
+class Memory:
+    """What methods have found out about one split, for the others; the next split clears it."""
+
+    def __init__(self) -> None:
+        self._split: Hashable = None
+        self._known: dict[Hashable, Any] = {}
+
+    def recall(self, split: Hashable, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what is known, found out where it is not.
+
+        Parameters
+        ----------
+        split : hashable
+            What tells splits, and how they are judged, apart.
+        key : hashable
+            What is asked for.
+        find : callable
+            Finds it out.
+        """
+        if split != self._split:
+            self._split, self._known = split, {}
+        if key not in self._known:
+            self._known[key] = find()
+        known: T = self._known[key]
+        return known
+
+
+def search(
+    estimator: Any,
+    grid: Grid,
+    data: tuple[Any, AnyArray, AnyArray],
+    split: tuple[Indices, Indices],
+    metric: Metric,
+) -> Found:
+    """Return the parameters that do best on the validation part, and their score there.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted.
+    grid : dict or list of dict
+        Values of each parameter.
+    data : tuple
+        X, y and task of all rows.
+    split : tuple of ndarray of int
+        Rows that train and rows that validate; no others are looked at.
+    metric : Metric
+        The score; its mean over tasks decides.
+    """
+    X, y, task = data
+    if not isinstance(estimator, MultiTaskKernelModel):
+        return _one_by_one(estimator, grid, data, split, metric)
+    rows, n_train = np.concatenate(split), len(split[0])
+    places = np.arange(len(rows))
+    cv = [(places[:n_train], places[n_train:])]
+    found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False)
+    found.fit(X[rows], y[rows], task=task[rows])
+    return Found(dict(found.best_params_), metric.from_scorer(float(found.best_score_)))
+
+
+def _one_by_one(
+    estimator: Any,
+    grid: Grid,
+    data: tuple[Any, AnyArray, AnyArray],
+    split: tuple[Indices, Indices],
+    metric: Metric,
+) -> Found:
+    """Search for an estimator that is not of this library; ties go to the first point."""
+    (X, y, task), (train, held) = data, split
+    best: Found | None = None
+    for point in ParameterGrid(grid):
+        model = clone(estimator).set_params(**point).fit(X[train], y[train], task=task[train])
+        scores = task_scores(metric, model, X[held], y[held], task[held])
+        score = float(np.mean(list(scores.values())))
+        if best is None or metric.better(score, best.score):
+            best = Found(dict(point), score)
+    assert best is not None
+    return best
