@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 
 import kernelhood as kh
@@ -10,6 +11,7 @@ from kernelhood.experiments.methods import (
     Memory,
     candidates,
     check_methods,
+    fit_found,
     label,
     make_estimator,
     make_grid,
@@ -139,7 +141,7 @@ def problem(tiny):
 def test_the_best_point_on_the_validation_part_is_found(problem):
     (X, y, task), (train, validation) = problem
     estimator = MTONMKLClassifier(kernels="paper", formulation="corrected")
-    best, score = search(estimator, {"beta": [1e3, 1e-3]}, *problem, METRICS["accuracy"])
+    best, score, _ = search(estimator, {"beta": [1e3, 1e-3]}, *problem, METRICS["accuracy"])
     scores = {}
     for beta in (1e3, 1e-3):
         model = clone(estimator).set_params(beta=beta).fit(X[train], y[train], task=task[train])
@@ -154,5 +156,49 @@ def test_the_best_point_on_the_validation_part_is_found(problem):
 
 def test_points_outside_the_domain_are_passed_over(problem):
     estimator = MTONMKLClassifier(kernels="paper", formulation="printed")
-    best, _ = search(estimator, {"eta": [1.0, 16.0], "beta": [1.0]}, *problem, METRICS["accuracy"])
+    best, *_ = search(estimator, {"eta": [1.0, 16.0], "beta": [1.0]}, *problem, METRICS["accuracy"])
     assert best == {"eta": 16.0, "beta": 1.0}
+
+
+def test_a_solution_that_serves_many_models_is_named_by_the_first():
+    # From some eta on the relative gap, in which eta dominates, lets a solution stand for all.
+    data = kh.datasets.make_multitask(2, 60, kind="regression", random_state=0)
+    rows = np.arange(len(data.y))
+    train, held = rows[rows % 2 == 0], rows[rows % 2 == 1]
+    estimator = make_estimator("kta", "regression")
+    grid = {"C": [8.0], "eta": [2.0**k for k in range(41)]}
+    metric = METRICS["mse"]
+    arrays = (data.X, data.y, data.task)
+    found = search(estimator, grid, arrays, (train, held), metric)
+    part = [one[train] for one in arrays]
+    model = fit_found(clone(estimator), found, *part)
+    scores = task_scores(metric, model, *(one[held] for one in arrays))
+    assert np.mean(list(scores.values())) == pytest.approx(found.score, rel=0.02)
+
+
+def test_the_solution_that_was_scored_is_fitted(problem):
+    (X, y, task), (train, held) = problem
+    estimator = make_estimator("mt-onmkl", "classification")
+    found = search(estimator, make_grid("mt-onmkl", "quick"), *problem, METRICS["accuracy"])
+    assert found.starts is not None
+    model = fit_found(clone(estimator), found, X[train], y[train], task[train])
+    scores = task_scores(METRICS["accuracy"], model, X[held], y[held], task[held])
+    assert np.mean(list(scores.values())) == pytest.approx(found.score)
+
+
+@pytest.mark.parametrize("method", ["boosting", "one-hot-svm"])
+def test_rivals_know_the_task(method):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(200, 2)), np.repeat(["a", "b"], 100)
+    y = np.where(task == "a", 1, -1) * np.sign(X[:, 0]).astype(int)
+    data, split = (X, y, task), (np.arange(0, 200, 2), np.arange(1, 200, 2))
+    estimator = make_estimator(method, "classification")
+    found = search(estimator, make_grid(method, "quick"), data, split, METRICS["auc"])
+    assert found.score > 0.9
+    targets = np.where(task == "a", 1.0, -1.0) * X[:, 0]
+    estimator = make_estimator(method, "regression")
+    grid = make_grid(method, "quick")
+    found = search(estimator, grid, (sparse.csr_matrix(X), targets, task), split, METRICS["nmse"])
+    assert found.score < 0.3
+    worse = search(estimator, grid, (X, targets, np.repeat("a", 200)), split, METRICS["nmse"])
+    assert worse.score > 0.8

@@ -24,6 +24,7 @@ from kernelhood.experiments.methods import (
     Found,
     Memory,
     candidates,
+    fit_found,
     make_estimator,
     search,
 )
@@ -204,7 +205,7 @@ def _measure(job: Job, memory: Memory) -> Row:
     share = job.train_fraction
     split = split_rows(samples.task, samples.sample_id, classes, train_fraction=share, seed=seed)
     one, best = _choose(job, samples, split, memory)
-    model, seconds = _fit(job, samples, split, one, best.parameters, memory)
+    model, seconds = _fit(job, samples, split, one, best, memory)
     rows = samples.X[split.test], samples.y[split.test], samples.task[split.test]
     scores = task_scores(METRICS[job.metric], model, *rows)
     several = one.choices if len(job.candidates) > 1 else {}
@@ -245,18 +246,19 @@ def _fit(
     samples: Samples,
     split: Split,
     one: Candidates,
-    best: Mapping[str, Any],
+    best: Found,
     memory: Memory,
 ) -> tuple[Any, float]:
     """Return the chosen model, fitted to the training part, and the seconds that it took."""
 
     def fitted() -> tuple[Any, float]:
-        estimator = _estimator(job, samples, one).set_params(**best)
+        estimator = _estimator(job, samples, one)
         start, rows = time.perf_counter(), split.train
-        model = estimator.fit(samples.X[rows], samples.y[rows], task=samples.task[rows])
-        return model, time.perf_counter() - start
+        X, y, task = samples.X[rows], samples.y[rows], samples.task[rows]
+        return fit_found(estimator, best, X, y, task), time.perf_counter() - start
 
-    return memory.recall(job.split, (one.method, repr(one.settings), repr(best)), fitted)
+    key = "fitted", one.method, repr(one.settings), repr(best.parameters)
+    return memory.recall(job.split, key, fitted)
 
 
 def _solution(job: Job, model: Any) -> Row:

@@ -186,7 +186,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         by_split, by_task = averaged(found.scores, parts, average=self.average, pooled=pooled)
         self.n_models_, self.n_splits_ = len(models.models), len(parts)
         self.multimetric_ = False
-        self._path = models.models
+        self._path, self._starts = models.models, found.starts
         self._path_scores = mean_of_known(by_split, axis=1)
         self._path_weights = found.weights
         named = dict(zip(tasks, by_task.T, strict=True))

@@ -1,7 +1,7 @@
 """The methods that can be compared, their hyper-parameters, and the search for the best ones."""
 
 from kernelhood.experiments.methods.candidates import Candidates, candidates, make_estimator
-from kernelhood.experiments.methods.choice import Found, Memory, search
+from kernelhood.experiments.methods.choice import Found, Memory, fit_found, search
 from kernelhood.experiments.methods.grids import GRIDS, check_grid, make_grid
 from kernelhood.experiments.methods.names import (
     ALIGNED,
@@ -25,6 +25,7 @@ __all__ = [
     "candidates",
     "check_grid",
     "check_methods",
+    "fit_found",
     "label",
     "make_estimator",
     "make_grid",

@@ -27,10 +27,13 @@ class Found(NamedTuple):
         What was chosen from the grid.
     score : float
         Its score on the validation part.
+    starts : list of ndarray of shape (n_weights,), optional
+        Weights of each task's problem, where they decide which solution is found.
     """
 
     parameters: dict[str, Any]
     score: float
+    starts: Any = None
 
 
 class Memory:
@@ -90,7 +93,45 @@ def search(
     cv = [(places[:n_train], places[n_train:])]
     found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False)
     found.fit(X[rows], y[rows], task=task[rows])
-    return Found(dict(found.best_params_), metric.from_scorer(float(found.best_score_)))
+    number = _first_alike(found.cv_results_, int(found.best_index_))
+    score = metric.from_scorer(float(found.best_score_))
+    starts = found._starts[found.cv_results_["model"][number]]
+    return Found(dict(found.cv_results_["params"][number]), score, starts)
+
+
+def _first_alike(results: dict[str, Any], best: int) -> int:
+    """Return the first of the models before the best one on the path that score as it does.
+
+    A solution serves the next models as well while its gap allows it. The first of them is the one
+    that it was solved for, and the only one that is sure to be found again.
+    """
+    tasks = [values for name, values in results.items() if name.startswith("mean_test_score_")]
+    scores = np.column_stack([results["mean_test_score"], *tasks])
+    models = results["model"]
+    number = {int(model): point for point, model in reversed(list(enumerate(models))) if model >= 0}
+    model = int(models[best])
+    while model > 0 and np.array_equal(scores[number[model - 1]], scores[best], equal_nan=True):
+        model -= 1
+    return best if model == models[best] else number[model]
+
+
+def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray) -> Any:
+    """Fit what a search has found: the very solution that it scored, where there are several.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As the search got it; its parameters are set.
+    found : Found
+        What was found.
+    X, y, task
+        Training rows.
+    """
+    estimator.set_params(**found.parameters)
+    if found.starts is None:
+        return estimator.fit(X, y, task=task)
+    estimator._validate_params()
+    return estimator._fit(X, y, task, None, found.starts)
 
 
 def _one_by_one(
