@@ -15,11 +15,12 @@ from kernelhood.datasets._report import Report
 from kernelhood.experiments.data import check_files
 from kernelhood.experiments.job import Job, Row
 from kernelhood.experiments.methods import label
+from kernelhood.experiments.notes import failures
 from kernelhood.experiments.protocol import METRICS
 from kernelhood.experiments.report import as_text, write_report
 from kernelhood.experiments.run import as_frame, fill, plan, read_results
 from kernelhood.experiments.store import Store
-from kernelhood.experiments.table import failures, title
+from kernelhood.experiments.table import title
 
 STORE = "runs.sqlite"
 

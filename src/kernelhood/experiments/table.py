@@ -7,7 +7,6 @@ metric says whether larger is better.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +80,7 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
     if blocks not in ("datasets", "tasks"):
         raise ValueError(f"blocks={blocks!r} is unknown; give 'datasets' or 'tasks'.")
     found = check_results(results)
-    methods = tuple(dict.fromkeys(found["method"]))
+    methods = ranked_methods(results)
     rows = found[["dataset", "method", "score"]].assign(block=found["dataset"])
     if blocks == "tasks":
         rows = _task_rows(found)
@@ -100,6 +99,14 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
         )
     signed = signs[:, None] * scores.reshape(len(means), len(methods))
     return Blocks(tuple(means.index), methods, signed)
+
+
+def ranked_methods(results: Any) -> tuple[str, ...]:
+    """Return the methods that were tried on every data set; all, where there would be but one."""
+    names, count = check_results(results)["method"], results["dataset"].nunique()
+    tried = results.groupby("method")["dataset"].nunique()
+    everywhere = [name for name in dict.fromkeys(names) if tried[name] == count]
+    return tuple(everywhere if len(everywhere) > 1 else dict.fromkeys(names))
 
 
 def _task_rows(found: Any) -> Any:
@@ -202,7 +209,7 @@ def grid_of_cells(results: Any) -> tuple[list[str], list[list[str]]]:
             row += _cells(lines.get((name, method)), name in printed)
         body.append(row)
     return [*head, "average rank"], [
-        [*row, average] for row, average in zip(body, _averages(summary, methods), strict=True)
+        [*row, average] for row, average in zip(body, _averages(results, summary), strict=True)
     ]
 
 
@@ -213,10 +220,12 @@ def _cells(line: Any, with_paper: bool) -> list[str]:
     return [cell(line), f"{line.rank:g}"] + [paper] * with_paper
 
 
-def _averages(summary: Any, methods: Sequence[str]) -> list[str]:
-    """Return the average rank of each method over the data sets that all have."""
-    ranks = summary.pivot(index="dataset", columns="method", values="rank").dropna()
-    return [f"{ranks[method].mean():.2f}" if len(ranks) else "" for method in methods]
+def _averages(results: Any, summary: Any) -> list[str]:
+    """Return the average rank of each method among those that were tried on every data set."""
+    ranks = summary.pivot(index="dataset", columns="method", values="rank")
+    means = ranks[list(ranked_methods(results))].dropna().rank(axis=1).mean()
+    found = [means.get(method, np.nan) for method in dict.fromkeys(summary["method"])]
+    return ["" if np.isnan(mean) else f"{mean:.2f}" for mean in found]
 
 
 def title(dataset: str) -> str:
@@ -271,29 +280,3 @@ def _escape(text: str) -> str:
     for letter in "&%_#$":
         text = text.replace(letter, "\\" + letter)
     return text
-
-
-def notes(results: Any) -> list[str]:
-    """Return what a reader of the table must know: units, failures."""
-    lines = []
-    names = set(results["dataset"])
-    if "landmine" in names:
-        lines.append("Landmine: all mines and as many other objects of each field.")
-    if "load" in names:
-        lines.append(
-            "Load: errors on the standardised load; the unit of the paper's figures is unknown, so "
-            "the two cannot be compared."
-        )
-    for (dataset, error), rows in failures(results).groupby(["dataset", "error"], sort=False):
-        methods = ", ".join(dict.fromkeys(rows["method"]))
-        runs = ", ".join(map(str, dict.fromkeys(rows["run"])))
-        many = "runs" if rows["run"].nunique() > 1 else "run"
-        lines.append(f"Failed: {dataset}, {methods}, {many} {runs}: {error}")
-    return lines
-
-
-def failures(results: Any) -> Any:
-    """Return the rows of runs that failed; none where the frame does not tell."""
-    if not {"error", "run"} <= set(results.columns):
-        return results.iloc[:0].assign(error=None, run=0)
-    return results[results["error"].notna()]

@@ -17,6 +17,11 @@ from kernelhood.pipeline.base import MultiTaskKernelModel
 
 T = TypeVar("T")
 
+#: With more training rows, models that join the samples of all tasks are tried on a third of the
+#: rows first, for a tenth of the time, and only the leaders on all of them.
+RACED = 4000
+_THINNING, _LEADERS = 3, 5
+
 
 class Found(NamedTuple):
     """The best of some models on the validation part.
@@ -85,18 +90,40 @@ def search(
     metric : Metric
         The score; its mean over tasks decides.
     """
-    X, y, task = data
     if not isinstance(estimator, MultiTaskKernelModel):
         return _one_by_one(estimator, grid, data, split, metric)
-    rows, n_train = np.concatenate(split), len(split[0])
-    places = np.arange(len(rows))
-    cv = [(places[:n_train], places[n_train:])]
-    found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False)
-    found.fit(X[rows], y[rows], task=task[rows])
+    if len(split[0]) > RACED and estimator._joins_samples(estimator.get_params()):
+        some = split[0][::_THINNING], split[1]
+        grid = _leaders(_searched(estimator, grid, data, some, metric))
+    found = _searched(estimator, grid, data, split, metric)
     number = _first_alike(found.cv_results_, int(found.best_index_))
     score = metric.from_scorer(float(found.best_score_))
     starts = found._starts[found.cv_results_["model"][number]]
     return Found(dict(found.cv_results_["params"][number]), score, starts)
+
+
+def _searched(
+    estimator: Any,
+    grid: Grid,
+    data: tuple[Any, AnyArray, AnyArray],
+    split: tuple[Indices, Indices],
+    metric: Metric,
+) -> KernelSearchCV:
+    """Return a search, done."""
+    X, y, task = data
+    rows, n_train = np.concatenate(split), len(split[0])
+    places = np.arange(len(rows))
+    cv = [(places[:n_train], places[n_train:])]
+    found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False)
+    return found.fit(X[rows], y[rows], task=task[rows])
+
+
+def _leaders(found: KernelSearchCV) -> Grid:
+    """Return the models that are worth all training rows, those that did best on a part of them."""
+    order = np.argsort(found.cv_results_["rank_test_score"], kind="stable")
+    _, first = np.unique(found.cv_results_["model"][order], return_index=True)
+    leaders = [found.cv_results_["params"][order[place]] for place in np.sort(first)[:_LEADERS]]
+    return [{name: [value] for name, value in params.items()} for params in leaders]
 
 
 def _first_alike(results: dict[str, Any], best: int) -> int:

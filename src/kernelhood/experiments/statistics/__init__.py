@@ -1,5 +1,6 @@
 """Comparing many methods over many data sets."""
 
+from kernelhood.experiments.statistics.paired import differences_table, paired_differences
 from kernelhood.experiments.statistics.ranks import (
     Test,
     average_ranks,
@@ -11,15 +12,27 @@ from kernelhood.experiments.statistics.ranks import (
     iman_davenport,
     ranks,
 )
+from kernelhood.experiments.statistics.signed_rank import (
+    ROPE,
+    Posterior,
+    bayesian_comparison,
+    signed_rank,
+)
 
 __all__ = [
+    "ROPE",
+    "Posterior",
     "Test",
     "average_ranks",
+    "bayesian_comparison",
     "choose_blocks",
     "critical_difference",
+    "differences_table",
     "friedman",
     "holm",
     "holm_adjust",
     "iman_davenport",
+    "paired_differences",
     "ranks",
+    "signed_rank",
 ]
