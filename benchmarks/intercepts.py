@@ -38,7 +38,7 @@ def validation_score(name: str, run: int, intercept: str) -> float:
     split = split_rows(samples.task, samples.sample_id, classes, train_fraction=0.2, seed=seed)
     model = make_estimator("mt-onmkl-functions", kind).set_params(intercept=intercept)
     metric = METRICS["accuracy" if kind == CLASSIFICATION else "mse"]
-    grid = make_grid("mt-onmkl-functions", "paper")[1:]  # the first one shares weights
+    grid = make_grid("mt-onmkl-functions", "paper")
     data = (samples.X, samples.y, samples.task)
     return search(model, grid, data, (split.train, split.validation), metric)[1]
 

@@ -26,7 +26,7 @@ BAD = [
     (load_letter, {"pairs": ["c/e", "c/e"]}, ValueError),
     (load_digits_tasks, {"pairs": ["3/x"]}, ValueError),
     (load_digits_tasks, {"as_frame": None}, TypeError),
-    (load_spam, {"counts": "tfidf"}, ValueError),
+    (load_spam, {"counts": "words"}, ValueError),
     (load_spam, {"n_words": True}, TypeError),
     (load_spam, {"sparse_output": 1}, TypeError),
     (load_sarcos, {"scale": "standard"}, TypeError),

@@ -42,6 +42,19 @@ def test_transforms_of_counts(home):
     np.testing.assert_array_equal(load_spam(home, counts="binary").X, raw > 0)
 
 
+def test_lengths_and_rarity_can_be_taken_out(home):
+    raw, log = (load_spam(home, counts=name).X for name in ("raw", "log"))
+    relative = load_spam(home, counts="relative").X
+    words = raw.sum(axis=1)
+    np.testing.assert_allclose(relative.sum(axis=1), words > 0)
+    np.testing.assert_allclose(relative * words[:, None], raw, atol=1e-12)
+    weighted = log * np.log(len(raw) / (raw > 0).sum(axis=0))
+    size = np.linalg.norm(weighted, axis=1, keepdims=True)
+    expected = weighted / np.where(size > 0.0, size, 1.0)
+    np.testing.assert_allclose(load_spam(home, counts="tfidf").X, expected, atol=1e-12)
+    assert np.isfinite(expected).all()
+
+
 def test_most_frequent_words_go_by_mails_not_by_counts(home, spam):
     (spam / name_of(3)).write_text("1 5:1 8:10000\n-1 5:1\n")
     assert load_spam(home, n_words=2).feature_names == ["word 5", "word 900"]

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from kernelhood.experiments import methods
 from kernelhood.experiments.job import Job, do_job
+from kernelhood.experiments.methods import names
 from kernelhood.experiments.run import plan
 
 
@@ -49,5 +49,5 @@ def test_a_users_data_are_a_setting(tiny):
 def test_a_row_depends_on_what_its_method_stands_for(monkeypatch):
     job = Job("letter", "mt-onmkl", 0, 0, "accuracy", 0.2, "paper")
     before = job.settings
-    monkeypatch.setitem(methods._VARIANTS, "", {"formulation": "corrected"})
+    monkeypatch.setitem(names.VARIANTS, "", {"formulation": "corrected"})
     assert job.settings != before

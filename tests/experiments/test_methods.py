@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 
 import kernelhood as kh
@@ -8,7 +9,10 @@ from kernelhood.estimators import METHODS
 from kernelhood.experiments.job import task_scores
 from kernelhood.experiments.methods import (
     GRIDS,
+    Memory,
+    candidates,
     check_methods,
+    fit_found,
     label,
     make_estimator,
     make_grid,
@@ -28,25 +32,24 @@ def test_formulations_are_methods():
     assert default == next(iter(FORMULATIONS))
 
 
+@pytest.mark.parametrize("kind", ["classification", "regression"])
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("method", offered_methods())
-def test_grids_name_parameters_of_either_estimator(method, grid):
-    kinds, groups = ("classification", "regression"), {"a": 1}
-    classifier, regressor = (make_estimator(method, kind, groups) for kind in kinds)
-    assert is_classifier(classifier)
-    assert is_regressor(regressor)
-    points = make_grid(method, grid)
-    for estimator in (classifier, regressor):
-        for part in points if isinstance(points, list) else [points]:
+def test_grids_name_parameters_of_either_estimator(method, grid, kind):
+    is_kind = is_classifier if kind == "classification" else is_regressor
+    for one in candidates(method, grid, kind, grouped=True):
+        estimator = make_estimator(one.method, kind, {"a": 1}, **one.settings)
+        assert is_kind(estimator)
+        for part in one.grid if isinstance(one.grid, list) else [one.grid]:
             assert set(part) <= set(estimator.get_params())
             assert all(part.values())
 
 
 def test_all_methods_of_the_paper_are_offered():
     assert set(TABLE_1) == set(METHODS)
-    relations = ("functions", "mixed", "groups", "inputs")
+    relations = ("functions", "mixed", "groups", "inputs", "best")
     variants = [f"mt-onmkl-{name}" for name in ("corrected", "printed", *relations)]
-    assert offered_methods() == (*METHODS, *variants, "pooled")
+    assert offered_methods() == (*METHODS, *variants, "pooled", "boosting", "one-hot-svm")
     assert make_estimator("mt-onmkl-functions", "regression").sharing == "functions"
     assert label("pooled") == "Pooled SVM"
     for name, (classifier, _) in METHODS.items():
@@ -63,14 +66,39 @@ def test_the_wide_grid_is_the_papers_with_larger_c():
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_too(grid):
-    alone, *together = make_grid("mt-onmkl-functions", grid)
-    assert [points["formulation"] for points in together] == [["corrected"], ["normalized"]]
-    assert all(points["sharing"] == ["functions"] for points in together)
-    default = make_estimator("mt-onmkl", "regression")
-    assert alone.pop("sharing") == ["weights"]
+    alone, together = candidates("mt-onmkl-functions", grid)
+    assert [points["formulation"] for points in together.grid] == [["corrected"], ["normalized"]]
+    assert make_estimator(together.method, "regression").sharing == "functions"
+    assert [alone] == candidates("mt-onmkl", grid)
+    default = make_estimator(alone.method, "regression")
     assert not default._couples(default.get_params())
-    assert alone.pop("formulation") == [default.formulation]
-    assert alone == make_grid("mt-onmkl", grid)
+
+
+def test_the_best_is_chosen_among_all_variants():
+    grouped = candidates("mt-onmkl-best", "paper", grouped=True)
+    for name in offered_methods():
+        if name.startswith("mt-onmkl") and name != "mt-onmkl-best":
+            assert all(one in grouped for one in candidates(name, "paper"))
+    alone = candidates("mt-onmkl-best", "paper")
+    assert [one for one in grouped if one.method != "mt-onmkl-groups"] == alone
+    losses = [
+        one.settings.get("loss") for one in candidates("mt-onmkl-best", "paper", "regression")
+    ]
+    assert "squared" in losses
+
+
+def test_a_memory_keeps_one_split():
+    memory, asked = Memory(), []
+
+    def find(value):
+        asked.append(value)
+        return value
+
+    assert [memory.recall("first", "key", lambda v=v: find(v)) for v in (1, 2)] == [1, 1]
+    assert memory.recall("first", "other key", lambda: find(3)) == 3
+    assert memory.recall("second", "key", lambda: find(4)) == 4
+    assert memory.recall("first", "key", lambda: find(5)) == 5
+    assert asked == [1, 3, 4, 5]
 
 
 def test_groups_become_a_relation():
@@ -83,8 +111,10 @@ def test_groups_become_a_relation():
 def test_grids_are_the_callers_own():
     make_grid("mt-onmkl-functions", "paper")[0].clear()
     make_grid("itl", "quick").clear()
+    make_grid("boosting", "paper").clear()
     assert make_grid("mt-onmkl-functions", "paper")[0]
     assert make_grid("itl", "quick")
+    assert make_grid("boosting", "paper")
 
 
 def test_names_are_checked():
@@ -112,7 +142,7 @@ def problem(tiny):
 def test_the_best_point_on_the_validation_part_is_found(problem):
     (X, y, task), (train, validation) = problem
     estimator = MTONMKLClassifier(kernels="paper", formulation="corrected")
-    best, score = search(estimator, {"beta": [1e3, 1e-3]}, *problem, METRICS["accuracy"])
+    best, score, _ = search(estimator, {"beta": [1e3, 1e-3]}, *problem, METRICS["accuracy"])
     scores = {}
     for beta in (1e3, 1e-3):
         model = clone(estimator).set_params(beta=beta).fit(X[train], y[train], task=task[train])
@@ -127,5 +157,49 @@ def test_the_best_point_on_the_validation_part_is_found(problem):
 
 def test_points_outside_the_domain_are_passed_over(problem):
     estimator = MTONMKLClassifier(kernels="paper", formulation="printed")
-    best, _ = search(estimator, {"eta": [1.0, 16.0], "beta": [1.0]}, *problem, METRICS["accuracy"])
+    best, *_ = search(estimator, {"eta": [1.0, 16.0], "beta": [1.0]}, *problem, METRICS["accuracy"])
     assert best == {"eta": 16.0, "beta": 1.0}
+
+
+def test_a_solution_that_serves_many_models_is_named_by_the_first():
+    # From some eta on the relative gap, in which eta dominates, lets a solution stand for all.
+    data = kh.datasets.make_multitask(2, 60, kind="regression", random_state=0)
+    rows = np.arange(len(data.y))
+    train, held = rows[rows % 2 == 0], rows[rows % 2 == 1]
+    estimator = make_estimator("kta", "regression")
+    grid = {"C": [8.0], "eta": [2.0**k for k in range(41)]}
+    metric = METRICS["mse"]
+    arrays = (data.X, data.y, data.task)
+    found = search(estimator, grid, arrays, (train, held), metric)
+    part = [one[train] for one in arrays]
+    model = fit_found(clone(estimator), found, *part)
+    scores = task_scores(metric, model, *(one[held] for one in arrays))
+    assert np.mean(list(scores.values())) == pytest.approx(found.score, rel=0.02)
+
+
+def test_the_solution_that_was_scored_is_fitted(problem):
+    (X, y, task), (train, held) = problem
+    estimator = make_estimator("mt-onmkl", "classification")
+    found = search(estimator, make_grid("mt-onmkl", "quick"), *problem, METRICS["accuracy"])
+    assert found.starts is not None
+    model = fit_found(clone(estimator), found, X[train], y[train], task[train])
+    scores = task_scores(METRICS["accuracy"], model, X[held], y[held], task[held])
+    assert np.mean(list(scores.values())) == pytest.approx(found.score)
+
+
+@pytest.mark.parametrize("method", ["boosting", "one-hot-svm"])
+def test_rivals_know_the_task(method):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(200, 2)), np.repeat(["a", "b"], 100)
+    y = np.where(task == "a", 1, -1) * np.sign(X[:, 0]).astype(int)
+    data, split = (X, y, task), (np.arange(0, 200, 2), np.arange(1, 200, 2))
+    estimator = make_estimator(method, "classification")
+    found = search(estimator, make_grid(method, "quick"), data, split, METRICS["auc"])
+    assert found.score > 0.9
+    targets = np.where(task == "a", 1.0, -1.0) * X[:, 0]
+    estimator = make_estimator(method, "regression")
+    grid = make_grid(method, "quick")
+    found = search(estimator, grid, (sparse.csr_matrix(X), targets, task), split, METRICS["nmse"])
+    assert found.score < 0.3
+    worse = search(estimator, grid, (X, targets, np.repeat("a", 200)), split, METRICS["nmse"])
+    assert worse.score > 0.8

@@ -32,7 +32,7 @@ def test_only_what_is_missing_is_done(tiny, tmp_path, monkeypatch):
     more = run({"tiny": tiny}, "mt-onmkl", runs=2, **arguments)
     assert told == [(0, False), (0, True), (1, False)]
     pd.testing.assert_frame_equal(first, more[:1])
-    monkeypatch.setattr(MODULE, "do_job", None)
+    monkeypatch.setattr(MODULE, "do_jobs", None)
     pd.testing.assert_frame_equal(run({"tiny": tiny}, "mt-onmkl", runs=2, store=store), more)
 
 

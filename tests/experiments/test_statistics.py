@@ -8,6 +8,7 @@ from scipy import stats
 
 from kernelhood.experiments import (
     average_ranks,
+    bayesian_comparison,
     critical_difference,
     findings,
     friedman,
@@ -15,9 +16,13 @@ from kernelhood.experiments import (
     holm,
     holm_adjust,
     iman_davenport,
+    paired_differences,
     published_results,
+    signed_rank,
 )
 from kernelhood.experiments.findings import p_text
+from kernelhood.experiments.statistics import differences_table
+from kernelhood.experiments.table import grid_of_cells
 
 
 def as_results(matrix, **more):
@@ -176,3 +181,80 @@ def test_the_headline_says_who_is_best_and_whether_the_test_supports_it(results)
     assert "not from" in some
     one = results[(results["dataset"] == "tiny") & (results["method"] == "mt-onmkl")]
     assert headline(one).startswith("MT-ONMKL scores ")
+
+
+def test_one_difference_has_the_posterior_that_can_be_written_down():
+    # The prior's weight has the distribution Beta(1/2, 1), which is below x with probability
+    # sqrt(x); pairs of the difference with itself and with 0 are all but its square.
+    found = signed_rank([1.0], rope=0.1, n_samples=200_000)
+    assert found.better == pytest.approx(0.5**0.25, abs=0.005)
+    assert found.worse == 0.0
+    # Now the pair with 0 is within the rope.
+    near = signed_rank([0.15], rope=0.1, n_samples=200_000)
+    assert near.better == pytest.approx((1.0 - 0.5**0.5) ** 0.5, abs=0.005)
+    assert sum(near) == pytest.approx(1.0)
+
+
+def test_the_signed_rank_test_has_no_favourite():
+    z = [0.3, -0.1, 0.05, 0.2, -0.02]
+    one, other = (signed_rank(sign * np.array(z), rope=0.01) for sign in (1, -1))
+    assert one.better > one.worse
+    np.testing.assert_allclose(one, other[::-1], atol=1e-12)
+    assert signed_rank([0.0, 0.001, -0.002], rope=0.01).same == 1.0
+    assert signed_rank([1.0] * 20).better > 0.999
+    for wrong in ([], [np.nan], [[1.0]]):
+        with pytest.raises(ValueError, match="differences must be"):
+            signed_rank(wrong)
+    with pytest.raises(ValueError, match="rope=-1 must not be negative"):
+        signed_rank([1.0], rope=-1)
+
+
+def frame_of(scores, metric="accuracy"):
+    return pd.DataFrame(
+        [
+            {"dataset": dataset, "method": method, "run": run, "metric": metric, "score": score}
+            for (dataset, method), values in scores.items()
+            for run, score in enumerate(values)
+        ]
+    )
+
+
+def test_errors_are_compared_whatever_their_unit():
+    large = frame_of({("one", "a"): [10.0], ("one", "b"): [20.0]}, "mse")
+    small = frame_of({("two", "a"): [0.9], ("two", "b"): [0.8]})
+    found = bayesian_comparison(pd.concat([large, small]))
+    assert found.attrs["control"] == "a"
+    expected = signed_rank(np.log([2.0, 2.0]), rope=0.02)
+    np.testing.assert_allclose(found.loc["b"], expected, atol=1e-12)
+    with pytest.raises(ValueError, match="control='c' is unknown"):
+        bayesian_comparison(large, control="c")
+
+
+def test_differences_are_paired_by_split():
+    rows = frame_of({("d", "a"): [0.9, 0.7, 0.8], ("d", "b"): [0.8, 0.65], ("d", "c"): [0.9] * 3})
+    found = paired_differences(rows, "a").set_index("other")
+    assert found.loc["b", "runs"] == 2
+    assert found.loc["b", "difference"] == pytest.approx(7.5)
+    assert found.loc["b", "error"] == pytest.approx(2.5)
+    assert found.loc["c", "better"] == pytest.approx(0.5 / 3)
+    errors = paired_differences(frame_of({("d", "a"): [1.0], ("d", "b"): [2.0]}, "mse"), "a")
+    assert errors["better"].tolist() == [1.0]
+    with pytest.raises(ValueError, match="method='x' has no rows"):
+        paired_differences(rows, "x")
+    text = differences_table(
+        frame_of({("d", "mt-onmkl-best"): [0.9, 0.8], ("d", "mt-onmkl"): [0.8, 0.75],
+                  ("d", "kta"): [0.85, 0.85], ("d", "boosting"): [0.7, 0.9]})
+    )  # fmt: skip
+    assert "| D accuracy % | 2 | +7.50 ± 2.50 | +0.0000 ± 5.0000 | KTA |" in text
+
+
+def test_a_method_that_was_not_tried_everywhere_costs_no_data_set():
+    both = {("one", "a"): [0.9], ("one", "b"): [0.8], ("two", "a"): [0.7], ("two", "b"): [0.6]}
+    rows = frame_of({**both, ("one", "only here"): [0.95]})
+    ranks = average_ranks(rows)
+    assert ranks.to_dict() == {"a": 1.0, "b": 2.0}
+    sentences = " ".join(findings(rows))
+    assert "2 methods on 2 data sets" in sentences
+    assert "Not ranked, because not tried on all data sets: only here." in sentences
+    assert "Probability that a has a smaller error" in sentences
+    assert [line[-1] for line in grid_of_cells(rows)[1]] == ["1.00", "2.00", ""]

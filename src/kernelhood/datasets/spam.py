@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
-from kernelhood._typing import AnyArray, Indices
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.datasets._arguments import check_choice, check_count, check_flags
 from kernelhood.datasets._bunch import make_bunch
 from kernelhood.datasets._files import find_file, get_data_home
@@ -33,7 +33,9 @@ is stated for the data.
 Our choices: the features are the 1,000 words that occur in the most mails (document frequency
 over all 15 inboxes, without looking at labels; of two equally frequent words the one with the
 smaller id). Counts have a long tail, so counts="log", log(1 + count), is the default; "raw" gives
-the counts and "binary" whether the word occurs. The 100 labelled mails of the challenge's training
+the counts, "binary" whether the word occurs, "relative" the counts divided by their sum in the
+mail, and "tfidf" the logarithms weighted by log(number of mails / mails with the word) and divided
+by their Euclidean length in the mail. The 100 labelled mails of the challenge's training
 file are from other senders and are not used. y is 1 for spam and -1 for other mail. sample_id
 numbers the mails; a few mails of an inbox repeat another word for word and keep their own number.
 """
@@ -60,8 +62,9 @@ def load_spam(
         Has no effect, as nothing is drawn; here so that all loaders can be called alike.
     n_words : int, default=1000
         Number of words, those that occur in the most mails; all if there are fewer.
-    counts : {"log", "raw", "binary"}, default="log"
-        log(1 + count), the count, or whether the word occurs.
+    counts : {"log", "raw", "binary", "relative", "tfidf"}, default="log"
+        log(1 + count); the count; whether the word occurs; the share of the mail's counts; or the
+        logarithms, weighted by how rare the word is and brought to length one.
     sparse_output : bool, default=False
         Whether ``X`` is a CSR matrix.
 
@@ -81,7 +84,7 @@ def load_spam(
     """
     check_flags(as_frame=as_frame, sparse_output=sparse_output)
     n_words = check_count("n_words", n_words)
-    counts = check_choice("counts", counts, ("log", "raw", "binary"))
+    counts = check_choice("counts", counts, ("log", "raw", "binary", "relative", "tfidf"))
     check_random_state(random_state)
     folder = get_data_home(data_home) / "spam_ecml2006"
     names = [f"task_b_u{user:02d}_eval_lab.tf" for user in range(N_USERS)]
@@ -120,11 +123,23 @@ def _most_frequent(mails: Any, n_words: int) -> tuple[Any, Indices]:
 
 
 def _transform(mails: Any, counts: str) -> Any:
-    if counts == "log":
+    if counts in ("log", "tfidf"):
         mails.data = np.log1p(mails.data)
     elif counts == "binary":
         mails.data = np.ones_like(mails.data)
+    if counts == "tfidf":
+        in_mails = np.bincount(mails.indices, minlength=mails.shape[1])
+        mails.data *= np.log(mails.shape[0] / in_mails)[mails.indices]
+        _divide_rows(mails, np.sqrt(mails.multiply(mails).sum(axis=1)))
+    elif counts == "relative":
+        _divide_rows(mails, mails.sum(axis=1))
     return mails
+
+
+def _divide_rows(mails: Any, sizes: Array) -> None:
+    """Divide every mail by its size; one without words stays empty."""
+    flat = np.asarray(sizes).ravel()
+    mails.data /= np.repeat(np.where(flat > 0.0, flat, 1.0), np.diff(mails.indptr))
 
 
 def _read(path: Path) -> tuple[AnyArray, Any]:

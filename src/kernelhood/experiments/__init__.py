@@ -13,6 +13,7 @@ from kernelhood.experiments.figures import (
     plot_learned_weights,
 )
 from kernelhood.experiments.findings import findings, headline
+from kernelhood.experiments.formats import to_latex, to_markdown, to_text
 from kernelhood.experiments.job import COLUMNS, COMPARED
 from kernelhood.experiments.methods import offered_methods
 from kernelhood.experiments.protocol import published_results, split_rows
@@ -21,14 +22,17 @@ from kernelhood.experiments.run import read_results, run
 from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
 from kernelhood.experiments.statistics import (
     average_ranks,
+    bayesian_comparison,
     critical_difference,
     friedman,
     holm,
     holm_adjust,
     iman_davenport,
+    paired_differences,
+    signed_rank,
 )
 from kernelhood.experiments.store import Store, StoreError
-from kernelhood.experiments.table import table, to_latex, to_markdown, to_text
+from kernelhood.experiments.table import table
 
 __all__ = [
     "COLUMNS",
@@ -36,6 +40,7 @@ __all__ = [
     "Store",
     "StoreError",
     "average_ranks",
+    "bayesian_comparison",
     "critical_difference",
     "findings",
     "friedman",
@@ -44,6 +49,7 @@ __all__ = [
     "holm_adjust",
     "iman_davenport",
     "offered_methods",
+    "paired_differences",
     "plot_convergence",
     "plot_critical_difference",
     "plot_figure_1",
@@ -53,6 +59,7 @@ __all__ = [
     "published_results",
     "read_results",
     "run",
+    "signed_rank",
     "split_rows",
     "table",
     "to_latex",

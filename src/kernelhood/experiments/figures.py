@@ -121,7 +121,7 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
     'MT-ONMKL'
     """
     rows = _of(results, dataset, "alignment")
-    methods = [name for name in dict.fromkeys(rows["method"]) if name.startswith(ALIGNED)]
+    methods = [name for name in dict.fromkeys(rows["method"]) if name in ALIGNED]
     if not methods:
         return None
     first = next(iter(rows["weights"])) if "weights" in rows.columns else None

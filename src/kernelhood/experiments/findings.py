@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelhood.experiments.methods import label
-from kernelhood.experiments.statistics import choose_blocks, friedman, holm, iman_davenport
+from kernelhood.experiments.protocol import TABLE_1
+from kernelhood.experiments.statistics import (
+    ROPE,
+    bayesian_comparison,
+    choose_blocks,
+    friedman,
+    holm,
+    iman_davenport,
+)
 from kernelhood.experiments.table import cell, score_blocks, table, title, unit
 
 _LEVEL = 0.05
@@ -117,22 +125,13 @@ def findings(results: Any) -> list[str]:
     blocks = choose_blocks(results)
     if blocks is None:
         return ["Statistics need two methods on two data sets, or on one with several tasks."]
-    found = score_blocks(results, blocks)
-    chi2, f = friedman(results, blocks=blocks), iman_davenport(results, blocks=blocks)
-    against = holm(results, blocks=blocks)
-    what = "data sets" if blocks == "datasets" else "tasks"
-    sentences = [
-        f"{len(found.methods)} methods on {len(found.names)} {what}: Friedman's chi2 = "
-        f"{chi2.statistic:.3f} (df {chi2.df[0]}, p {p_text(chi2.p_value)}), Iman and Davenport's "
-        f"F = {f.statistic:.3f} (df {f.df[0]} and {f.df[1]}, p {p_text(f.p_value)}).",
-        f"Best average rank: {label(against.attrs['control'])}. Holm's p of the others against "
-        "it: "
-        + ", ".join(
-            f"{label(name)} {p_text(p, 4).removeprefix('= ')}"
-            for name, p in against["holm"].items()
-        )
-        + ".",
-    ]
+    sentences = _tests(results, blocks)
+    ranked = score_blocks(results, blocks).methods
+    if blocks == "datasets" and "metric" in results.columns:
+        sentences.append(_probabilities(results))
+        if set(TABLE_1) < set(ranked):
+            sentences.append("The seven methods of the paper alone:")
+            sentences += _tests(results[results["method"].isin(TABLE_1)], blocks)
     if blocks == "tasks":
         sentences.append(
             "Ranks here are over the tasks of one data set, which are not independent: take the "
@@ -141,7 +140,42 @@ def findings(results: Any) -> list[str]:
     left_out = sorted(set(results["dataset"]) - set(score_blocks(results).names))
     if left_out:
         sentences.append(f"Left out, because a method has no score there: {', '.join(left_out)}.")
+    without = [label(name) for name in dict.fromkeys(results["method"]) if name not in ranked]
+    if without:
+        sentences.append(f"Not ranked, because not tried on all data sets: {listed(without)}.")
     return sentences
+
+
+def _tests(results: Any, blocks: str) -> list[str]:
+    """Return what Friedman's test and its likes say, and Holm's comparisons with the best."""
+    found = score_blocks(results, blocks)
+    chi2, f = friedman(results, blocks=blocks), iman_davenport(results, blocks=blocks)
+    against = holm(results, blocks=blocks)
+    what = "data sets" if blocks == "datasets" else "tasks"
+    others = [
+        f"{label(name)} {p_text(p, 4).removeprefix('= ')}" for name, p in against["holm"].items()
+    ]
+    return [
+        f"{len(found.methods)} methods on {len(found.names)} {what}: Friedman's chi2 = "
+        f"{chi2.statistic:.3f} (df {chi2.df[0]}, p {p_text(chi2.p_value)}), Iman and Davenport's "
+        f"F = {f.statistic:.3f} (df {f.df[0]} and {f.df[1]}, p {p_text(f.p_value)}).",
+        f"Best average rank: {label(against.attrs['control'])}. Holm's p of the others against "
+        f"it: {', '.join(others)}.",
+    ]
+
+
+def _probabilities(results: Any) -> str:
+    """Return how probable it is that the best method is better than each other one."""
+    found = bayesian_comparison(results)
+    others = [
+        f"{label(name)} {row.better:.2f} ({row.same:.2f} the same)"
+        for name, row in zip(found.index, found.itertuples(index=False), strict=True)
+    ]
+    return (
+        f"Probability that {label(found.attrs['control'])} has a smaller error, by more than "
+        f"{100 * ROPE:g} %, than each other method (Bayesian signed-rank test): "
+        f"{', '.join(others)}."
+    )
 
 
 def notes(results: Any) -> list[str]:

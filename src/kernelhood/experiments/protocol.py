@@ -152,6 +152,10 @@ class Metric:
     needs_decision: bool = False
     needs_probability: bool = False
 
+    def better(self, score: float, other: float) -> bool:
+        """Return whether a score is better than another."""
+        return score > other if self.greater_is_better else score < other
+
     def from_scorer(self, value: float) -> float:
         """Return what scikit-learn's scorer gives as this score."""
         if self.greater_is_better:

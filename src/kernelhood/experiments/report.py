@@ -20,11 +20,13 @@ from kernelhood.experiments.figures import (
     plot_learned_weights,
 )
 from kernelhood.experiments.findings import findings, headline, notes
+from kernelhood.experiments.formats import to_latex, to_markdown, to_text
+from kernelhood.experiments.methods.names import BEST
 from kernelhood.experiments.page import page
 from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
-from kernelhood.experiments.statistics import choose_blocks
+from kernelhood.experiments.statistics import choose_blocks, differences_table
 from kernelhood.experiments.store import write_file
-from kernelhood.experiments.table import grid_of_cells, title, to_latex, to_markdown, to_text
+from kernelhood.experiments.table import grid_of_cells, title
 
 TITLE = "Learned kernels on many tasks: a comparison"
 
@@ -71,6 +73,8 @@ def write_report(
     if results["score"].notna().any():
         text = "\n".join(f"- {line}" for line in [*findings(results), *notes(results)])
         markdown = f"{to_markdown(results)}\n\n{text}\n"
+        if BEST in set(results["method"]) and "run" in results.columns:
+            markdown += f"\n{differences_table(results)}\n"
         written.append(write_file(folder / "table.md", markdown))
         written.append(write_file(folder / "table.tex", to_latex(results) + "\n"))
         for drawn in _draw(results):
@@ -121,12 +125,12 @@ def _draw(results: Any) -> Iterator[_Drawn]:
                 "alignment",
                 plot_figure_1,
                 "alignment of kernels and neighborhood matrices (the "
-                "paper's Figure 1), for each pair of tasks, mean over runs.",
+                "paper's Figure 1), for each pair of tasks, mean over the first five runs.",
             ),
             (
                 "weights",
                 plot_learned_weights,
-                "learned weights, as shares of each task's total, mean over runs.",
+                "learned weights, as shares of each task's total, mean over the first five runs.",
             ),
             (
                 "convergence",

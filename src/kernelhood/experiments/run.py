@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,14 @@ from typing import Any
 from kernelhood._extras import import_extra
 from kernelhood.datasets._arguments import check_count, check_number
 from kernelhood.experiments.data import check_datasets, has_groups, kind_of
-from kernelhood.experiments.job import COLUMNS, Job, Row, do_job, empty_row
-from kernelhood.experiments.methods import GROUPED, PROBABILISTIC, check_methods, make_grid
+from kernelhood.experiments.job import COLUMNS, Job, Row, do_jobs, empty_row
+from kernelhood.experiments.methods import (
+    GROUPED,
+    PROBABILISTIC,
+    SHARING,
+    check_grid,
+    check_methods,
+)
 from kernelhood.experiments.protocol import METRICS, choose_metrics
 from kernelhood.experiments.store import Store
 from kernelhood.parallel import WorkerDied, run_as_completed
@@ -38,8 +44,7 @@ def plan(
     if not 0.0 < share < 1.0:
         raise ValueError(f"train_fraction={train_fraction!r} must leave something on both sides.")
     chosen, names = check_datasets(datasets), check_methods(methods)
-    for name in names:
-        make_grid(name, grid)
+    check_grid(grid)
     kinds = {dataset: kind_of(dataset, samples) for dataset, samples in chosen.items()}
     metrics = choose_metrics(metric, kinds.values())
     home = None if data_home is None else fspath(data_home)
@@ -160,15 +165,33 @@ def fill(
     left = {job.key for job in missing}
     for row in store.rows(job for job in jobs if job.key not in left):
         yield row, True
-    done = run_as_completed(do_job, missing, n_jobs=n_jobs, scheduler=scheduler)
+    groups = sharing_groups(missing)
+    done = run_as_completed(do_jobs, groups, n_jobs=n_jobs, scheduler=scheduler)
     for number, result in done:
         if isinstance(result, WorkerDied):
             died = f"WorkerDied: the worker died each time ({result.reason})"
-            row = empty_row(missing[number], died)
+            found = [empty_row(job, died) for job in groups[number]]
         else:
-            row = result
-        store.write(row)
-        yield row, False
+            found = result
+        for row in found:
+            store.write(row)
+            yield row, False
+
+
+def sharing_groups(jobs: Iterable[Job]) -> list[list[Job]]:
+    """Return the jobs in groups: one where methods of a split have models in common.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+        What there is to do.
+    """
+    groups: dict[Hashable, list[Job]] = {}
+    for job in jobs:
+        shares = job.method.startswith(SHARING)
+        own = SHARING if shares else job.method
+        groups.setdefault((job.split, own), []).append(job)
+    return list(groups.values())
 
 
 def as_frame(rows: list[Row]) -> Any:

@@ -7,7 +7,6 @@ metric says whether larger is better.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +80,7 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
     if blocks not in ("datasets", "tasks"):
         raise ValueError(f"blocks={blocks!r} is unknown; give 'datasets' or 'tasks'.")
     found = check_results(results)
-    methods = tuple(dict.fromkeys(found["method"]))
+    methods = ranked_methods(results)
     rows = found[["dataset", "method", "score"]].assign(block=found["dataset"])
     if blocks == "tasks":
         rows = _task_rows(found)
@@ -100,6 +99,14 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
         )
     signed = signs[:, None] * scores.reshape(len(means), len(methods))
     return Blocks(tuple(means.index), methods, signed)
+
+
+def ranked_methods(results: Any) -> tuple[str, ...]:
+    """Return the methods that were tried on every data set; all, where there would be but one."""
+    names, count = check_results(results)["method"], results["dataset"].nunique()
+    tried = results.groupby("method")["dataset"].nunique()
+    everywhere = [name for name in dict.fromkeys(names) if tried[name] == count]
+    return tuple(everywhere if len(everywhere) > 1 else dict.fromkeys(names))
 
 
 def _task_rows(found: Any) -> Any:
@@ -208,7 +215,7 @@ def grid_of_cells(results: Any) -> tuple[list[str], list[list[str]]]:
             row += _cells(lines.get((name, method)), name in printed)
         body.append(row)
     return [*head, "average rank"], [
-        [*row, average] for row, average in zip(body, _averages(summary, methods), strict=True)
+        [*row, average] for row, average in zip(body, _averages(results, summary), strict=True)
     ]
 
 
@@ -219,10 +226,12 @@ def _cells(line: Any, with_paper: bool) -> list[str]:
     return [cell(line), f"{line.rank:g}"] + [paper] * with_paper
 
 
-def _averages(summary: Any, methods: Sequence[str]) -> list[str]:
-    """Return the average rank of each method over the data sets that all have."""
-    ranks = summary.pivot(index="dataset", columns="method", values="rank").dropna()
-    return [f"{ranks[method].mean():.2f}" if len(ranks) else "" for method in methods]
+def _averages(results: Any, summary: Any) -> list[str]:
+    """Return the average rank of each method among those that were tried on every data set."""
+    ranks = summary.pivot(index="dataset", columns="method", values="rank")
+    means = ranks[list(ranked_methods(results))].dropna().rank(axis=1).mean()
+    found = [means.get(method, np.nan) for method in dict.fromkeys(summary["method"])]
+    return ["" if np.isnan(mean) else f"{mean:.2f}" for mean in found]
 
 
 def title(dataset: str) -> str:
@@ -234,67 +243,3 @@ def unit(metric: str) -> str:
     """Return how a metric is shown."""
     names = {"accuracy": "accuracy %", "auc": "AUC %", "mse": "MSE", "nmse": "NMSE"}
     return names.get(metric, metric)
-
-
-def to_text(results: Any) -> str:
-    """Return the table with aligned columns.
-
-    Examples
-    --------
-    >>> from kernelhood import experiments
-    >>> experiments.to_text(experiments.published_results()).splitlines()[-1].split()[:2]
-    ['MT-ONMKL', '62.61']
-    """
-    head, body = grid_of_cells(results)
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    return "\n".join(
-        "  ".join(
-            text.rjust(width) if place else text.ljust(width)
-            for place, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in [head, *body]
-    )
-
-
-def to_markdown(results: Any) -> str:
-    """Return the table in Markdown.
-
-    Examples
-    --------
-    >>> from kernelhood import experiments
-    >>> print(experiments.to_markdown(experiments.published_results())[:32])
-    | method | Landmine accuracy % |
-    """
-    head, body = grid_of_cells(results)
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def to_latex(results: Any) -> str:
-    r"""Return the table as a LaTeX tabular, the best of each data set in bold.
-
-    Examples
-    --------
-    >>> from kernelhood import experiments
-    >>> print(experiments.to_latex(experiments.published_results())[:15])
-    \begin{tabular}
-    """
-    head, body = grid_of_cells(results)
-    ranks = [place for place, name in enumerate(head) if name == "rank"]
-    lines = []
-    for row in body:
-        cells = [_escape(text).replace("±", r"$\pm$") for text in row]
-        for place in ranks:
-            if row[place] == "1":
-                cells[place - 1] = rf"\textbf{{{cells[place - 1]}}}"
-        lines.append(" & ".join(cells) + r" \\")
-    columns = "l" + "r" * (len(head) - 1)
-    first = " & ".join(map(_escape, head)) + r" \\"
-    parts = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", first, r"\hline", *lines, r"\hline"]
-    return "\n".join([*parts, r"\end{tabular}"])
-
-
-def _escape(text: str) -> str:
-    for letter in "&%_#$":
-        text = text.replace(letter, "\\" + letter)
-    return text

@@ -149,6 +149,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         self._collect(models, found, parts, names)
         if self.refit:
             self._refit(X, y, task, sample_weight, models, found.starts)
+        else:
+            self._starts = found.starts  # for a fit elsewhere
         return self
 
     def _read_grid(self, chain: Chain) -> Models:

@@ -1,0 +1,182 @@
+"""The choice among models on the validation part, remembered for other methods of the split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from kernelhood._typing import AnyArray, Indices
+from kernelhood.experiments.methods.grids import Grid
+from kernelhood.experiments.protocol import Metric
+from kernelhood.experiments.task_scores import task_scores
+from kernelhood.model_selection import KernelSearchCV
+from kernelhood.pipeline.base import MultiTaskKernelModel
+
+T = TypeVar("T")
+
+#: With more training rows, models that join the samples of all tasks are tried on a third of the
+#: rows first, for a tenth of the time, and only the leaders on all of them.
+RACED = 4000
+_THINNING, _LEADERS = 3, 5
+
+
+class Found(NamedTuple):
+    """The best of some models on the validation part.
+
+    Attributes
+    ----------
+    parameters : dict
+        What was chosen from the grid.
+    score : float
+        Its score on the validation part.
+    starts : list of ndarray of shape (n_weights,), optional
+        Weights of each task's problem, where they decide which solution is found.
+    """
+
+    parameters: dict[str, Any]
+    score: float
+    starts: Any = None
+
+
+class Memory:
+    """What methods have found out about one split, for the others; the next split clears it."""
+
+    def __init__(self) -> None:
+        self._split: Hashable = None
+        self._known: dict[Hashable, Any] = {}
+
+    def recall(self, split: Hashable, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what is known, found out where it is not.
+
+        Parameters
+        ----------
+        split : hashable
+            What tells splits, and how they are judged, apart.
+        key : hashable
+            What is asked for.
+        find : callable
+            Finds it out.
+        """
+        if split != self._split:
+            self._split, self._known = split, {}
+        if key not in self._known:
+            self._known[key] = find()
+        known: T = self._known[key]
+        return known
+
+
+def search(
+    estimator: Any,
+    grid: Grid,
+    data: tuple[Any, AnyArray, AnyArray],
+    split: tuple[Indices, Indices],
+    metric: Metric,
+) -> Found:
+    """Return the parameters that do best on the validation part, and their score there.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted.
+    grid : dict or list of dict
+        Values of each parameter.
+    data : tuple
+        X, y and task of all rows.
+    split : tuple of ndarray of int
+        Rows that train and rows that validate; no others are looked at.
+    metric : Metric
+        The score; its mean over tasks decides.
+    """
+    if not isinstance(estimator, MultiTaskKernelModel):
+        return _one_by_one(estimator, grid, data, split, metric)
+    if len(split[0]) > RACED and estimator._joins_samples(estimator.get_params()):
+        some = split[0][::_THINNING], split[1]
+        grid = _leaders(_searched(estimator, grid, data, some, metric))
+    found = _searched(estimator, grid, data, split, metric)
+    number = _first_alike(found.cv_results_, int(found.best_index_))
+    score = metric.from_scorer(float(found.best_score_))
+    starts = found._starts[found.cv_results_["model"][number]]
+    return Found(dict(found.cv_results_["params"][number]), score, starts)
+
+
+def _searched(
+    estimator: Any,
+    grid: Grid,
+    data: tuple[Any, AnyArray, AnyArray],
+    split: tuple[Indices, Indices],
+    metric: Metric,
+) -> KernelSearchCV:
+    """Return a search, done."""
+    X, y, task = data
+    rows, n_train = np.concatenate(split), len(split[0])
+    places = np.arange(len(rows))
+    cv = [(places[:n_train], places[n_train:])]
+    found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False)
+    return found.fit(X[rows], y[rows], task=task[rows])
+
+
+def _leaders(found: KernelSearchCV) -> Grid:
+    """Return the models that are worth all training rows, those that did best on a part of them."""
+    order = np.argsort(found.cv_results_["rank_test_score"], kind="stable")
+    _, first = np.unique(found.cv_results_["model"][order], return_index=True)
+    leaders = [found.cv_results_["params"][order[place]] for place in np.sort(first)[:_LEADERS]]
+    return [{name: [value] for name, value in params.items()} for params in leaders]
+
+
+def _first_alike(results: dict[str, Any], best: int) -> int:
+    """Return the first of the models before the best one on the path that score as it does.
+
+    A solution serves the next models as well while its gap allows it. The first of them is the one
+    that it was solved for, and the only one that is sure to be found again.
+    """
+    tasks = [values for name, values in results.items() if name.startswith("mean_test_score_")]
+    scores = np.column_stack([results["mean_test_score"], *tasks])
+    models = results["model"]
+    number = {int(model): point for point, model in reversed(list(enumerate(models))) if model >= 0}
+    model = int(models[best])
+    while model > 0 and np.array_equal(scores[number[model - 1]], scores[best], equal_nan=True):
+        model -= 1
+    return best if model == models[best] else number[model]
+
+
+def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray) -> Any:
+    """Fit what a search has found: the very solution that it scored, where there are several.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As the search got it; its parameters are set.
+    found : Found
+        What was found.
+    X, y, task
+        Training rows.
+    """
+    estimator.set_params(**found.parameters)
+    if found.starts is None:
+        return estimator.fit(X, y, task=task)
+    estimator._validate_params()
+    return estimator._fit(X, y, task, None, found.starts)
+
+
+def _one_by_one(
+    estimator: Any,
+    grid: Grid,
+    data: tuple[Any, AnyArray, AnyArray],
+    split: tuple[Indices, Indices],
+    metric: Metric,
+) -> Found:
+    """Search for an estimator that is not of this library; ties go to the first point."""
+    (X, y, task), (train, held) = data, split
+    best: Found | None = None
+    for point in ParameterGrid(grid):
+        model = clone(estimator).set_params(**point).fit(X[train], y[train], task=task[train])
+        scores = task_scores(metric, model, X[held], y[held], task[held])
+        score = float(np.mean(list(scores.values())))
+        if best is None or metric.better(score, best.score):
+            best = Found(dict(point), score)
+    assert best is not None
+    return best
