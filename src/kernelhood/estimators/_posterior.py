@@ -131,7 +131,7 @@ class GaussianRegression(RelatedTasks, QuantilePath):
         coupled = self._couples(vars(self))
         rows = None
         if coupled:
-            rows = self._matrices[:, number] if number != UNSEEN else self._placed(label, points)
+            rows = self._matrices.rows(number) if number != UNSEEN else self._placed(label, points)
         weights = self.weights_[number] if number != UNSEEN else self._newcomer_weights(rows)
         groups = np.ones(1)
         if coupled and self._groups_of_intercepts == "task":
@@ -188,7 +188,7 @@ class GaussianRegression(RelatedTasks, QuantilePath):
     def _joint_posterior(self) -> Posterior:
         ends = np.cumsum([0, *(len(support) for support in self.support_)])
         parts = [
-            self._covariance(self._all_support[begin:end], t, self._matrices[:, t])
+            self._covariance(self._all_support[begin:end], t, self._matrices.rows(t))
             for t, (begin, end) in enumerate(pairwise(ends))
         ]
         free = self._groups_of_intercepts == "task"

@@ -30,10 +30,10 @@ def weighted_traces(operator: DenseKernels, Z: Array) -> Array:
         return np.array([np.vdot(K, Z) for K in operator.Ks])
     cells, task = operator.cells, operator.cells.task
     sums = np.array([_sums_of_cells(K, cells.point, cells.starts, Z) for K in operator.Ks])
-    between = operator.matrices[:, task][:, :, task]
+    between = operator.matrices.written()[:, task][:, :, task]
     parts = [np.einsum("rst,mst->rm", between, sums).ravel()]
     if operator.separate:
-        own = np.zeros((operator.matrices.shape[1], operator.n_kernels))
+        own = np.zeros((operator.matrices.n_tasks, operator.n_kernels))
         np.add.at(own, task, np.einsum("mcc->cm", sums))
         parts.append(own.ravel())
     return np.concatenate(parts)
