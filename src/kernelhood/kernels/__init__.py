@@ -6,6 +6,7 @@ from kernelhood.kernels.base import Kernel
 from kernelhood.kernels.constant import Constant
 from kernelhood.kernels.equality import Equality
 from kernelhood.kernels.inputs import FittedInputs, InputSummary
+from kernelhood.kernels.precomputed import Precomputed
 from kernelhood.kernels.standard import (
     Custom,
     Gaussian,
@@ -13,7 +14,6 @@ from kernelhood.kernels.standard import (
     Normalized,
     Pairwise,
     Polynomial,
-    Precomputed,
     as_kernel,
 )
 

@@ -6,6 +6,7 @@ from kernelhood import estimators, kernels, relations
 from kernelhood.bounds import BoundTerms
 from kernelhood.calibration.crossfit import Calibration
 from kernelhood.calibration.sigmoid import Sigmoid
+from kernelhood.formulations import Evidence
 from kernelhood.kernels import inputs
 from kernelhood.landmarks.expansion import LandmarkExpansion
 from kernelhood.landmarks.features import Landmarks
@@ -21,6 +22,7 @@ _PARTS = (
     BoundTerms,
     Calibration,
     Sigmoid,
+    Evidence,
     Adapted,
     TargetUnits,
     LandmarkExpansion,
