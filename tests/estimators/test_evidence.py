@@ -135,10 +135,12 @@ def test_what_a_fit_with_standard_deviations_promises(settings):
 
 
 def test_a_model_file_has_the_standard_deviations(tmp_path):
-    fitted = model(kernels="auto").fit(X, Y, task=TASK)
+    settings = {"kernels": "auto", "formulation": Evidence(learn_noise=False)}
+    fitted = model(**settings).fit(X, Y, task=TASK)
     expected = fitted.predict(NEW, task=["b"] * 7, return_std=True)[1]
     kh.save(fitted, tmp_path / "model.kh")
     read = kh.load(tmp_path / "model.kh")
+    assert read.formulation == fitted.formulation
     np.testing.assert_allclose(read.predict(NEW, task=["b"] * 7, return_std=True)[1], expected)
 
 

@@ -134,6 +134,20 @@ def test_precomputed_reads_row_numbers(rng):
     assert scaled[0, 1] == pytest.approx(K[4, 2] / np.sqrt(K[4, 4] * K[2, 2]))
 
 
+@pytest.mark.parametrize(
+    "rows", [[2], [1, 2, 3], [0, 2, 4], [3, 2, 1], [2, 2, 2], [0, 1, 3], []], ids=str
+)
+def test_precomputed_reads_rows_in_any_order(rng, rows):
+    F = rng.normal(size=(6, 3))
+    K = F @ F.T
+    points, others = np.reshape(rows, (-1, 1)), np.array([[1], [4]])
+    kernel = kh.Precomputed(K)
+    np.testing.assert_array_equal(kernel(points, others), K[np.ix_(np.array(rows, int), [1, 4])])
+    np.testing.assert_array_equal(
+        kernel(points), K[np.ix_(np.array(rows, int), np.array(rows, int))]
+    )
+
+
 def test_precomputed_keeps_its_own_matrix():
     K = np.eye(3)
     kernel = kh.Precomputed(K)

@@ -7,13 +7,13 @@ from kernelhood.kernels.constant import Constant
 from kernelhood.kernels.custom import Custom
 from kernelhood.kernels.equality import Equality
 from kernelhood.kernels.inputs import FittedInputs, InputSummary
+from kernelhood.kernels.precomputed import Precomputed
 from kernelhood.kernels.standard import (
     Gaussian,
     Linear,
     Normalized,
     Pairwise,
     Polynomial,
-    Precomputed,
     as_kernel,
 )
 

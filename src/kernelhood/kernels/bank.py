@@ -256,7 +256,7 @@ def _sum(plan: Plan, X: Points, Z: Points, sums: Sums) -> Array:
     for start in range(0, X.shape[0], step):
         part, rows = sums.rows(start, start + step), X[start : start + step]
         for place, kernel in plan.others:
-            part.add(place, np.ascontiguousarray(kernel(rows, Z), dtype=np.float64))
+            part.add(place, np.require(kernel(rows, Z), np.float64, ["C", "W"]))
         for group, side in sides:
             pair = Pair(restrict(rows, group.columns), side)
             for one in group.passes:

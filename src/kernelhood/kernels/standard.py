@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from kernelhood._typing import Array
@@ -130,64 +129,6 @@ class Gaussian(ProductKernel):
     def from_square_norms(self, squares: Array) -> Array:
         """Return ones."""
         return np.ones_like(squares)
-
-
-@dataclass(frozen=True, eq=False)
-class Precomputed(Kernel):
-    """A kernel on row numbers, given by its matrix on all rows.
-
-    The points are one column of row numbers, so that cross-validation can split them as it splits
-    any other data.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_rows, n_rows)
-        Symmetric.
-    columns : sequence of one int or str, optional
-        The feature that holds the row number, where there are several.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]]))([[1]], [[0], [1]])
-    array([[1., 3.]])
-    """
-
-    K: Array = field(repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        K = np.array(self.K, dtype=np.float64)
-        if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            raise ValueError(f"K of Precomputed must be square, got shape {K.shape}.")
-        if not np.all(np.isfinite(K)):
-            raise ValueError("K of Precomputed must be finite, it holds NaN or infinity.")
-        if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * max(1.0, float(np.abs(K).max()))):
-            raise ValueError("K of Precomputed must be symmetric: K[i, j] = K[j, i].")
-        K.setflags(write=False)
-        object.__setattr__(self, "K", K)
-
-    def evaluate(self, X: Points, Z: Points) -> Array:
-        """Return the entries of K for the row numbers in X and Z."""
-        return np.asarray(self.K[np.ix_(self._rows(X), self._rows(Z))])
-
-    def diagonal(self, X: Points) -> Array:
-        """Return the entries on K's diagonal."""
-        return np.asarray(np.diag(self.K)[self._rows(restrict(X, self.columns))])
-
-    def _rows(self, X: Points) -> Any:
-        numbers = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        if numbers.shape[1] != 1:
-            raise ValueError(
-                f"Precomputed needs one column of row numbers, got {numbers.shape[1]}: "
-                "name it by columns=[...]."
-            )
-        rows = np.rint(numbers[:, 0]).astype(np.intp)
-        if np.any(rows != numbers[:, 0]) or np.any(rows < 0) or np.any(rows >= len(self.K)):
-            raise ValueError(
-                f"row numbers for Precomputed must be integers from 0 to {len(self.K) - 1}."
-            )
-        return rows
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from kernelhood._extras import import_extra
 from kernelhood.bounds import BoundTerms
 from kernelhood.calibration.crossfit import Calibration
 from kernelhood.calibration.sigmoid import Sigmoid
+from kernelhood.formulations import Evidence
 from kernelhood.kernels import inputs
 from kernelhood.landmarks.expansion import LandmarkExpansion
 from kernelhood.landmarks.features import Landmarks
@@ -31,6 +32,7 @@ _PARTS = (
     BoundTerms,
     Calibration,
     Sigmoid,
+    Evidence,
     Adapted,
     TargetUnits,
     LandmarkExpansion,
