@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -206,7 +207,6 @@ def test_a_frame_of_one_column_names_the_tasks(samples, fitted, frame):
 
 
 def test_polars_frames(samples, fitted, frame):
-    polars = pytest.importorskip("polars")
     table = polars.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
     model = regressor(task_column="site").fit(table, polars.Series(samples.y))
     np.testing.assert_allclose(model.predict(table), fitted.predict(frame), atol=1e-8)

@@ -81,4 +81,5 @@ def _categorical_values(X: Any, place: int) -> AnyArray | None:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value
+    # What pandas' own equals is not known.
+    return value is None or type(value).__name__ == "NAType" or value != value

@@ -86,7 +86,7 @@ def check_task(task: Any, n_samples: int) -> AnyArray:
         raise ValueError(
             f"task must hold one label per row of X: got {len(labels)} labels for {n_samples} rows."
         )
-    if any(label is None or label != label for label in labels.tolist()):
+    if any(is_missing(label) for label in labels.tolist()):
         raise ValueError("task must not hold missing labels (None or NaN).")
     return labels
 
@@ -122,12 +122,24 @@ def as_objects(values: Sequence[Any]) -> AnyArray:
     return array
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or the missing value of pandas.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("a")
+    (True, True, False)
+    """
+    # What pandas' own equals is not known.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
 def missing(y: AnyArray) -> AnyArray:
     """Return which entries are None or NaN."""
     if y.dtype.kind in "fc":
         return np.isnan(y)
     if y.dtype.kind == "O":
-        flat = [value is None or value != value for value in y.ravel().tolist()]
+        flat = [is_missing(value) for value in y.ravel().tolist()]
         return np.array(flat, dtype=bool).reshape(y.shape)
     return np.zeros(y.shape, dtype=bool)
 

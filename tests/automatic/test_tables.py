@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -64,7 +65,6 @@ def test_tasks_of_one_class_are_named_once(frame):
 
 
 def test_polars_frames(frame):
-    polars = pytest.importorskip("polars")
     given = columns(frame)
     other = polars.DataFrame({name: given[name].to_numpy() for name in given.columns})
     model = clone(REGRESSOR).set_params(task_column="site").fit(other, polars.Series(frame.y))

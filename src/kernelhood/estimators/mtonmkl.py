@@ -135,8 +135,8 @@ class _NeighborhoodStep(FormulationSearch):
         key = self._corner_key(penalty)
         if key not in problem.kept:
             problem.kept[key] = SingleKernels(blocks, penalty.row, penalty.budget, penalty.G)
-        if start is None and problem.weights is not None:
-            start = valued(blocks, penalty.nearest(problem.weights))
+        if start is None and (first := problem.first_weights(len(penalty.row))) is not None:
+            start = valued(blocks, penalty.nearest(first))
         return solve_concave(
             blocks, penalty, start=start, carried=carried, corners=problem.kept[key], **limits
         )

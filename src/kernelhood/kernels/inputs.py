@@ -117,7 +117,11 @@ def _moments(X: Array, share: Array) -> tuple[Array, Array, Flags]:
     moved -= centre
     if flags.any():
         moved[absent] = 0.0
-    scale = np.sqrt(share @ (moved * moved) / counts)
+    # In units of about the largest, so that squares of very large or small values are numbers; a
+    # power of two rounds nothing.
+    unit = np.ldexp(1.0, np.frexp(np.abs(moved).max(axis=0))[1] - 1)
+    moved /= unit
+    scale = unit * np.sqrt(share @ (moved * moved) / counts)
     mean = first + centre
     size = np.abs(mean) + scale
     known = np.where(scale > _CONSTANT * size, scale, 0.0)

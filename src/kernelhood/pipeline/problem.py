@@ -90,6 +90,14 @@ class TaskProblem:
         stack = sparse.vstack if sparse.issparse(self.X) else np.vstack
         return stack([self.X, self.unlabelled])
 
+    def first_weights(self, size: int) -> Array | None:
+        """Return the weights to start from, None where they are those of a bank of another size.
+
+        A bank that is fitted to its rows leaves out columns that are constant there, so that the
+        splits of a search may have fewer kernels than all rows.
+        """
+        return self.weights if self.weights is not None and len(self.weights) == size else None
+
     @property
     def loss(self) -> SampleLoss:
         """The loss of a task with a single SVM."""

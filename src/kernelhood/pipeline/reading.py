@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from datetime import date, timedelta
 from numbers import Integral
 from typing import Any
 
@@ -71,11 +72,14 @@ class TaskReader(ABC):
         accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
         if self.missing == "indicator" and not sparse.issparse(X):
             accept["ensure_all_finite"] = "allow-nan"
+        if hasattr(X, "collect") and not hasattr(X, "shape"):
+            raise TypeError(f"X is a {type(X).__name__}, which holds no rows yet: collect() it.")
         if self.task_column is not None:
             if task is not None:
                 raise ValueError("task and task_column both name the tasks: give only one of them.")
             validate_data(self, X, reset=reset, skip_check_array=True)
             X, task = take_column(X, self.task_column)
+        _refuse_dates(X)
         if reset:
             self._categories = find_categories(X) if self._takes_categories() else {}
         try:
@@ -89,7 +93,9 @@ class TaskReader(ABC):
             where = wrong_columns(X, self._categories)
             if not where:
                 raise
-            raise type(error)(f"{where} {error}") from error
+            if "missing values" in where and "missing" in vars(self):
+                where += ' Set missing="indicator" to learn from rows that lack some.'
+            raise ValueError(f"{where} {error}") from error
         return points, None if task is None else check_task(task, points.shape[0])
 
     def _takes_categories(self) -> bool:
@@ -131,14 +137,53 @@ def as_target(y: Any, allow_none: bool = False) -> Any:
     if values.ndim == 2 and values.shape[1] == 1:
         y = values = column_or_1d(values, warn=True)
     if values.ndim == 1 and values.dtype == object and not allow_none:
-        rows = [row for row, value in enumerate(values.tolist()) if value is None]
+        rows = [row for row, value in enumerate(values.tolist()) if _is_none(value)]
         if rows:
-            name = getattr(y, "name", None)
+            name = getattr(y, "name", None) or ""
             raise ValueError(
-                f"y{'' if name is None else f' ({name!r})'} holds None in {len(rows)} rows, the "
+                f"y{name and f' ({name!r})'} holds None in {len(rows)} rows, the "
                 f"first of them row {rows[0]}: give every row a target, or leave these rows out."
             )
     return y
+
+
+def _is_none(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType"
+
+
+#: Beyond these a square is no floating point number.
+_LARGEST, _SMALLEST = 1e150, 1e-150
+
+
+def numeric_target(y: Any, estimator: Any) -> AnyArray:
+    """Return targets of regression as numbers whose squares are numbers, too, or raise.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_tasks)
+        Targets; those of two dimensions may lack some.
+    estimator : estimator
+        Named in errors.
+    """
+    given = np.asarray(y)
+    finite: Any = "allow-nan" if given.ndim == 2 else True
+    settings = {"ensure_2d": False, "dtype": np.float64, "ensure_all_finite": finite}
+    try:
+        values = np.asarray(check_array(y, input_name="y", estimator=estimator, **settings))
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"y holds text, and {type(estimator).__name__} needs numbers: for classes use a "
+            f"classifier. {error}"
+        ) from error
+    size = float(np.nanmax(np.abs(values), initial=0.0))
+    if size > _LARGEST or 0.0 < size < _SMALLEST:
+        raise ValueError(
+            f"y holds numbers of the size {size:.0e}, whose squares are beyond floating point: "
+            "multiply y by a constant."
+        )
+    return values
 
 
 def wrong_columns(X: Any, categories: Categories | None = None) -> str:
@@ -164,6 +209,24 @@ def wrong_columns(X: Any, categories: Categories | None = None) -> str:
     return f"In X, column {', column '.join(listed[:5])}{more}." if listed else ""
 
 
+_DATES = "dates or times: turn them into numbers, such as (day - day.min()).dt.days"
+
+
+def _refuse_dates(X: Any) -> None:
+    """Raise where a column holds dates, whose numbers would be those of nanoseconds."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        kinds = zip(X.columns, X.dtypes, strict=True)
+        dated = [name for name, kind in kinds if str(kind).lower().startswith(_DATED)]
+    else:
+        dated = [0] if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M") else []
+    if dated:
+        raise ValueError(f"In X, column {dated[0]!r} holds {_DATES}.")
+
+
+#: How the names of such types begin, in pandas and polars.
+_DATED = ("date", "time", "duration", "period")
+
+
 def _fault(column: AnyArray) -> str:
     """Return what keeps a column from being finite numbers."""
     if column.dtype.kind == "c":
@@ -171,6 +234,8 @@ def _fault(column: AnyArray) -> str:
     try:
         numbers = column.astype(np.float64)
     except (TypeError, ValueError):
+        if any(isinstance(value, (date, timedelta)) for value in column.tolist()):
+            return _DATES
         return (
             "text: encode it, or name it as task_column if it tells the task, or give it in a data "
             'frame and use kernels="auto"'

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.losses import EpsilonInsensitive, Loss
@@ -28,6 +28,7 @@ from kernelhood.pipeline.classes import (
 )
 from kernelhood.pipeline.fitted.units import StandardizedTargets
 from kernelhood.pipeline.problem import Pair, TaskProblem
+from kernelhood.pipeline.reading import numeric_target
 from kernelhood.pipeline.scores import ScoredTask, error_and_spread, explained, task_means
 from kernelhood.tasks import TaskRows
 
@@ -81,7 +82,7 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     def _check_targets(self, y: Any) -> AnyArray:
         raw = np.asarray(y)
         wide = raw.ndim == 2
-        labels = raw if wide else np.asarray(column_or_1d(y))
+        labels = raw if wide else np.asarray(column_or_1d(raw))
         assert_all_finite(
             labels, allow_nan=wide, estimator_name=type(self).__name__, input_name="y"
         )
@@ -234,17 +235,7 @@ class MultiTaskRegressor(RegressorMixin, StandardizedTargets):
         self.verbose = verbose
 
     def _check_targets(self, y: Any) -> AnyArray:
-        wide = np.asarray(y).ndim == 2
-        return np.asarray(
-            check_array(
-                y,
-                ensure_2d=False,
-                dtype=np.float64,
-                ensure_all_finite="allow-nan" if wide else True,
-                input_name="y",
-                estimator=self,
-            )
-        )
+        return numeric_target(y, self)
 
     def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
         loss = self._loss()

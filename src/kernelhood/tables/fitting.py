@@ -23,6 +23,7 @@ from kernelhood.tables.notes import worth_a_look
 from kernelhood.tables.roles import CLASSIFICATION, REGRESSION, Roles, Rows, read_rows, rows_after
 from kernelhood.tables.scores import METRIC, TASK_MEAN, baseline_predictions, score_table
 from kernelhood.tables.usage import column_usage
+from kernelhood.tables.values import as_pandas
 from kernelhood.uncertainty.quantiles import checked_levels
 
 _LEFT_OUT = "rows left out of the fit, in turn, at the chosen parameters"
@@ -101,6 +102,7 @@ def fit_table(
     """
     import_extra("pandas", "table")
     _check(kind, kernels, holdout, holdout_after, search)
+    table = as_pandas(table)
     rows = read_rows(table, Roles(task, target, kind, groups, features, drop, categories, dates))
     settings = _Settings(kernels, search, n_jobs, verbose, tuple(categories), tuple(dates))
     _check_extras(rows.kind, quantiles, probability)

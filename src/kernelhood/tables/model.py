@@ -10,7 +10,7 @@ import numpy as np
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.tables.encoder import TableEncoder, shown
-from kernelhood.tables.values import labels
+from kernelhood.tables.values import as_pandas, labels
 
 UNSEEN = ("shared", "error")
 
@@ -97,6 +97,7 @@ class TableModel:
         pd = import_extra("pandas", "table")
         if unseen not in UNSEEN:
             raise ValueError(f"unseen={unseen!r} is unknown; give one of {', '.join(UNSEEN)}.")
+        table = as_pandas(table)
         if self.task not in table.columns:
             raise ValueError(f"task column {self.task!r} is missing; there are {self._has(table)}.")
         X, task = self.encoder.transform(table), labels(table[self.task])

@@ -23,6 +23,18 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", 
 _SECONDS_A_DAY = 86400.0
 
 
+def as_pandas(table: Any) -> Any:
+    """Return a data frame of pandas, made of one of polars where it is one.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        Of pandas or polars.
+    """
+    foreign = hasattr(table, "to_pandas") and not hasattr(table, "iloc")
+    return table.to_pandas() if foreign else table
+
+
 def is_text(column: Any) -> bool:
     """Return whether a column of a data frame holds text or objects rather than numbers."""
     pd = import_extra("pandas", "table")
