@@ -69,6 +69,7 @@ mathjax2_config = {
         "availableFonts": [],
         "webFont": "STIX-Web",
         "imageFont": None,
+        "scale": 92,
         "linebreaks": {"automatic": True, "width": "container"},
     },
     "messageStyle": "none",
