@@ -38,6 +38,7 @@ copybutton_prompt_is_regexp = True
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 # A new example is one file in examples/gallery; its figure is the variable `figure`.
 sphinx_gallery_conf = {
@@ -70,7 +71,6 @@ mathjax2_config = {
         "webFont": "STIX-Web",
         "imageFont": None,
         "scale": 92,
-        "linebreaks": {"automatic": True, "width": "container"},
     },
     "messageStyle": "none",
     "showMathMenu": False,
