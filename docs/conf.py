@@ -38,6 +38,7 @@ copybutton_prompt_is_regexp = True
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 # A new example is one file in examples/gallery; its figure is the variable `figure`.
 sphinx_gallery_conf = {
@@ -69,7 +70,7 @@ mathjax2_config = {
         "availableFonts": [],
         "webFont": "STIX-Web",
         "imageFont": None,
-        "linebreaks": {"automatic": True, "width": "container"},
+        "scale": 92,
     },
     "messageStyle": "none",
     "showMathMenu": False,

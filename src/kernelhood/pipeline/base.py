@@ -38,7 +38,7 @@ _FEW_SVMS = 20
 class MultiTaskKernelModel(
     SearchInterface, KernelInspection, KernelChoice, TaskPredictor, BaseEstimator, ABC
 ):
-    """Base of all estimators.
+    r"""Base of all estimators.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ class MultiTaskKernelModel(
     tasks_ : list
         Names of the tasks; their order is that of the rows of all arrays below.
     weights_ : ndarray of shape (n_tasks, n_kernels)
-        theta, the kernel weights.
+        :math:`\theta`, the kernel weights.
     shared_weights_ : ndarray of shape (n_kernels,)
-        mu, the largest part that all tasks have in common.
+        :math:`\mu`, the largest part that all tasks have in common.
     specific_weights_ : ndarray of shape (n_tasks, n_kernels)
-        lambda, the rest.
+        :math:`\lambda`, the rest.
     support_, support_vectors_, dual_coef_ : list of ndarray
         For every task the rows of X that support its function, these rows, and their
         coefficients.
