@@ -42,6 +42,7 @@ LOSSES = {
     "hinge": (kh.MTONMKLClassifier, {}),
     "epsilon-insensitive": (kh.MTONMKLRegressor, {}),
     "quantile": (kh.MTONMKLRegressor, {"loss": Quantile()}),
+    "squared": (kh.MTONMKLRegressor, {"loss": "squared"}),
 }
 
 

@@ -20,6 +20,7 @@ from kernelhood._typing import Array, Indices
 from kernelhood.operators.base import ALL, OWN, KernelOperator
 from kernelhood.operators.cells import cells_of
 from kernelhood.operators.combined import Combined
+from kernelhood.operators.feature_sums import add_row_products, add_row_sums
 
 _ROWS_AT_ONCE = 4096
 
@@ -168,44 +169,26 @@ class LowRankKernels(KernelOperator):
 
     def cell_sums(self, v: Array) -> Array:
         """Return the sums of the features of every cell under v, of shape (n_cells, n_features)."""
-        total, starts = np.zeros((len(self.cells.task), self.n_features)), self.cells.starts
-        for first, last in self.runs:
-            begin, end = starts[first], starts[last]
-            if not v[begin:end].any():
-                continue
-            for cut in range(begin, end, _ROWS_AT_ONCE):
-                rows = slice(cut, min(cut + _ROWS_AT_ONCE, end))
+        total = np.zeros((len(self.cells.task), self.n_features))
+        for begin in range(0, self.n_samples, _ROWS_AT_ONCE):
+            rows = slice(begin, begin + _ROWS_AT_ONCE)
+            if v[rows].any():
                 Phi = self.features.rows(self.cells.point[rows], slice(None))
-                if last == first + 1:
-                    total[first] += v[rows] @ Phi
-                else:
-                    total[first:last] = np.add.reduceat(
-                        v[rows, None] * Phi, starts[first:last] - begin, axis=0
-                    )
+                add_row_sums(Phi, self.cells.cell[rows], v[rows], total)
         return total
 
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, for each source."""
         if not change.any():
             return
-        W = self.cell_sums(change)
-        sources = [(ALL, None)] * self._has_all + [(OWN, W)] * self._has_own
+        W, starts = self.cell_sums(change), np.asarray(self.features.starts, dtype=np.intp)
+        sources = [(OWN, W)] * self._has_own
         sources += [(r, B.times(W)) for r, B in enumerate(self.between)]
-        for source, by_cell in sources:
-            sums = W.sum(axis=0, keepdims=True) if by_cell is None else by_cell
-            self._add_source(sums, products[self._rows_of(source)])
-
-    def _add_source(self, sums: Array, products: Array) -> None:
-        """Add the products with sums of features, one for all samples or one for each cell."""
-        starts, n_kernels = self.cells.starts, self.n_kernels
-        marks = np.zeros((self.n_features, n_kernels))
-        marks[np.arange(self.n_features), self.kernel_of] = 1.0
+        common = W.sum(axis=0, keepdims=True)
         for rows, Phi in self.blocks():
-            if len(sums) == 1:
-                products[:, rows] += (Phi @ (marks * sums[0][:, None])).T
-                continue
             cell = self.cells.cell[rows]
-            for c in range(cell[0], cell[-1] + 1):
-                a, b = max(starts[c], rows.start), min(starts[c + 1], rows.stop)
-                part = Phi[a - rows.start : b - rows.start]
-                products[:, a:b] += (part @ (marks * sums[c][:, None])).T
+            if self._has_all:
+                out = products[self._rows_of(ALL), rows]
+                add_row_products(Phi, np.zeros_like(cell), common, starts, out)
+            for source, sums in sources:
+                add_row_products(Phi, cell, sums, starts, products[self._rows_of(source), rows])

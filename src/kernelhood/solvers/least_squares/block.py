@@ -18,6 +18,7 @@ from kernelhood.operators.combined import combined_matrix
 from kernelhood.solvers.block import Block, BlockPoint, Units, centred_targets
 from kernelhood.solvers.least_squares.factor import Factor
 from kernelhood.solvers.low_rank.block import LowRankBlock
+from kernelhood.solvers.low_rank.system import LowRankSystem
 
 _REFINEMENTS = 3
 _JITTERS = (0.0, 1e-14, 1e-11, 1e-8)
@@ -41,12 +42,8 @@ def block_of(
     if not isinstance(loss, RidgeLoss):
         kind = LowRankBlock if isinstance(operator, LowRankKernels) else Block
         return kind(operator, loss, parts)
-    if isinstance(operator, LowRankKernels):
-        raise ValueError(
-            "operator='low_rank' does not take loss='squared': use operator='dense' with a "
-            "cache_size that holds one matrix, or another loss, such as 'epsilon_insensitive'."
-        )
-    return LeastSquares(operator, loss, parts)
+    kind = LowRankLeastSquares if isinstance(operator, LowRankKernels) else LeastSquares
+    return kind(operator, loss, parts)
 
 
 class LeastSquares(Block):
@@ -64,7 +61,11 @@ class LeastSquares(Block):
         self, operator: KernelOperator, loss: SampleLoss, parts: tuple[Indices, ...] | None = None
     ) -> None:
         super().__init__(operator, loss, parts)
-        self._factor: tuple[Array, Factor] | None = None
+        self._factor: tuple[Array, Any] | None = None
+        self._take_room()
+
+    def _take_room(self) -> None:
+        """Take the memory of one matrix between all samples, or say that there is not enough."""
         n, rows = self.n_samples, self.operator.row_buffer()
         if len(rows) < n:
             size = n * n * rows.itemsize / _MEGABYTE
@@ -131,15 +132,15 @@ class LeastSquares(Block):
         """Return the Hessian of S for the kept weights, ``U'ZU`` with all samples."""
         factor = self.factor_at(weights / self.units.weight)
         U = self.operator.columns(point.products, np.arange(self.n_samples), kept)
-        half = factor.without_intercepts(U)
-        return np.asarray(half.T @ half) * (self.units.value / self.units.weight**2)
+        H = factor.form(U)
+        return np.asarray(H) * (self.units.value / self.units.weight**2)
 
     def in_double_precision(self) -> None:
         """Compute all factors in double precision, whatever the kernels are held in."""
         if self._rows.dtype != np.float64:
             self._rows, self._factor = np.empty(self._rows.shape), None
 
-    def factor_at(self, theta: Array) -> Factor:
+    def factor_at(self, theta: Array) -> Any:
         """Return the factor of the kernel matrix and the ridge; the last one is kept.
 
         Parameters
@@ -175,3 +176,60 @@ class LeastSquares(Block):
         diagonal = rows.reshape(-1)[:: self.n_samples + 1]
         diagonal += 1.0 / self.loss.cost + jitter * float(kernel.diagonal.sum())
         return rows
+
+
+class LowRankLeastSquares(LeastSquares):
+    """The squared loss with kernels of low rank, of which no matrix is formed.
+
+    The system is that of `solvers.low_rank.system` with the ridge ``1 / cost`` as its diagonal.
+
+    Parameters
+    ----------
+    operator, loss, parts
+        As `LeastSquares` takes them.
+    """
+
+    operator: LowRankKernels
+
+    def _take_room(self) -> None:
+        """Take none."""
+
+    def factor_at(self, theta: Array) -> FeatureFactor:
+        """Return the system of the features and the ridge; the last one is kept."""
+        if self._factor is None or not np.array_equal(theta, self._factor[0]):
+            self._factor = None  # Two systems would take twice the memory.
+            self._factor = theta, FeatureFactor(self.operator, theta, self.loss)
+        found: FeatureFactor = self._factor[1]
+        return found
+
+
+class FeatureFactor:
+    """``K + diag(1 / cost)`` factorised by features; see `Factor`.
+
+    Parameters
+    ----------
+    operator : LowRankKernels
+        The kernels.
+    theta : ndarray of shape (n_weights,)
+        Their weights.
+    loss : RidgeLoss
+        The loss.
+    """
+
+    def __init__(self, operator: LowRankKernels, theta: Array, loss: RidgeLoss) -> None:
+        self._system = LowRankSystem(operator, theta, loss.group_starts)
+        self._n_groups = len(loss.group_starts) - 1
+        self._system.factorise(1.0 / loss.cost)
+
+    def _solved(self, right: Array) -> Array:
+        sums = np.zeros((self._n_groups, right.shape[1]))
+        return self._system.solve_with_sums(right, sums)[0]
+
+    def solve(self, right: Array) -> Array:
+        """Return ``Z right`` for one vector of shape (n_samples,)."""
+        return self._solved(right[:, None])[:, 0]
+
+    def form(self, right: Array) -> Array:
+        """Return ``right' Z right``."""
+        H = right.T @ self._solved(right)
+        return np.asarray(0.5 * (H + H.T))

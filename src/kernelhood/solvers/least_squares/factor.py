@@ -64,6 +64,11 @@ class Factor:
         found = self.half(right)
         return found - self._groups @ (self._groups.T @ found)
 
+    def form(self, right: Array) -> Array:
+        """Return ``right' Z right``."""
+        half = self.without_intercepts(right)
+        return np.asarray(half.T @ half)
+
     def solve(self, right: Array) -> Array:
         """Return ``Z right`` for one vector of shape (n_samples,)."""
         return np.asarray(self.back(self.without_intercepts(right[:, None]))[:, 0])

@@ -1,11 +1,15 @@
-"""The linear system of one cell: a diagonal and what its samples have for themselves."""
+"""The linear systems of cells: a diagonal and what the samples of a cell have for themselves."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Flags, Indices
+from kernelhood.solvers.low_rank import small_cells
+
+_SMALL = 32
+_KEPT_GRAM = 512
 
 
 class CellFactor:
@@ -18,16 +22,17 @@ class CellFactor:
     d : ndarray of shape (n_samples,)
         Positive.
     N : ndarray of shape (n_samples, n_features)
-        Features.
+        Features; None where `gram` is given.
     gram : ndarray of shape (n_samples, n_samples), optional
-        ``N N'`` where it is known.
+        ``N N'`` where it is known and no larger than N.
     """
 
-    def __init__(self, d: Array, N: Array, gram: Array | None = None) -> None:
+    def __init__(self, d: Array, N: Array | None, gram: Array | None = None) -> None:
         self.d, self.N = d, N
-        self.direct = is_direct(N)
-        if self.direct:
-            A = (N @ N.T if gram is None else gram) + np.diag(d)
+        if N is None or len(N) <= N.shape[1]:
+            self.N = None
+            A = N @ N.T if gram is None and N is not None else np.array(gram)
+            A.flat[:: len(A) + 1] += d
         else:
             A = N.T @ (N / d[:, None])
             A.flat[:: len(A) + 1] += 1.0
@@ -37,7 +42,7 @@ class CellFactor:
 
     def solve(self, R: Array) -> Array:
         """Return the solutions for the columns of R, shape (n_samples, n_columns)."""
-        if self.direct:
+        if self.N is None:
             return np.asarray(lapack.dpotrs(self.L, R, lower=1)[0])
         scaled = R / self.d[:, None]
         inner = lapack.dpotrs(self.L, self.N.T @ scaled, lower=1)[0]
@@ -45,13 +50,85 @@ class CellFactor:
 
     def half(self, G: Array) -> tuple[Array, Array | None]:
         """Return P and H with ``G'(diag(d) + NN')^-1 G = P'P - H'H``; H is None where it is 0."""
-        if self.direct:
+        if self.N is None:
             return np.asarray(lapack.dtrtrs(self.L, G, lower=1)[0]), None
         root = np.sqrt(self.d)[:, None]
         H = lapack.dtrtrs(self.L, self.N.T @ (G / self.d[:, None]), lower=1)[0]
         return G / root, np.asarray(H)
 
 
-def is_direct(N: Array) -> bool:
-    """Return whether a cell has no more samples than features."""
-    return N.shape[0] <= N.shape[1]
+class OwnParts:
+    """``diag(d) + N N'`` within every cell: small cells together, large ones one by one.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (n_cells + 1,)
+        Where the samples of each cell start.
+    n_features : int
+        The number of features that samples have in common with their own cell only.
+    """
+
+    def __init__(self, starts: Indices, n_features: int) -> None:
+        sizes, self._starts = np.diff(starts), starts
+        self._small = sizes <= min(_SMALL, n_features)
+        squares = np.where(self._small, sizes, 0) ** 2
+        self._offsets = np.concatenate([[0], np.cumsum(squares)])[:-1]
+        self._grams = np.zeros(int(squares.sum()))
+        self._factors = np.zeros_like(self._grams)
+        self._large_grams: dict[int, Array] = {}
+        self._large_factors: dict[int, CellFactor] = {}
+        #: Whether N is needed again after `learn`.
+        self.needs_features = bool(np.any(sizes > min(_KEPT_GRAM, n_features)))
+
+    def _large(self, cells: range) -> list[tuple[int, slice, slice]]:
+        """Return the large ones of some cells with their samples, among these and among all."""
+        found, origin = [], int(self._starts[cells.start])
+        for c in (cells.start + np.flatnonzero(~self._small[cells.start : cells.stop])).tolist():
+            a, b = int(self._starts[c]), int(self._starts[c + 1])
+            found.append((c, slice(a - origin, b - origin), slice(a, b)))
+        return found
+
+    def _places(self, cells: range) -> tuple[Indices, Indices, Flags, Indices]:
+        return self._offsets, self._starts, self._small, np.array([cells.start, cells.stop])
+
+    def learn(self, cells: range, N: Array) -> None:
+        """Take in the features of some consecutive cells, whose samples are the rows of N."""
+        small_cells.write_grams(self._grams, *self._places(cells), np.ascontiguousarray(N))
+        for c, own, _ in self._large(cells):
+            if own.stop - own.start <= min(_KEPT_GRAM, N.shape[1]):
+                self._large_grams[c] = N[own] @ N[own].T
+
+    def add_products(self, cells: range, N: Array, v: Array, out: Array) -> None:
+        """Add ``N N' v`` within some consecutive cells to `out`, both over their samples."""
+        small_cells.add_products(self._grams, *self._places(cells), v, out)
+        for c, own, _ in self._large(cells):
+            gram = self._large_grams.get(c)
+            out[own] += N[own] @ (v[own] @ N[own]) if gram is None else gram @ v[own]
+
+    def factorise(self, cells: range, N: Array, d: Array) -> None:
+        """Factorise some consecutive cells with a diagonal for their samples."""
+        places = self._places(cells)
+        if not small_cells.factorise(self._grams, *places, d, self._factors):
+            raise np.linalg.LinAlgError("the matrix of a cell is not positive definite")
+        for c, own, _ in self._large(cells):
+            gram = self._large_grams.get(c)
+            self._large_factors[c] = CellFactor(d[own], N[own] if gram is None else None, gram)
+
+    def half(self, cells: range, G: Array) -> tuple[Array, list[Array]]:
+        """Return P and some H with ``G'(diag(d) + NN')^-1 G = P'P - sum H'H`` over some cells."""
+        P, others = np.array(G, order="C"), []
+        small_cells.forward(self._factors, *self._places(cells), P)
+        for c, own, _ in self._large(cells):
+            P[own], H = self._large_factors[c].half(G[own])
+            if H is not None:
+                others.append(H)
+        return P, others
+
+    def solve(self, R: Array) -> Array:
+        """Return the solutions for the columns of R, shape (n_samples, n_columns)."""
+        found, everything = np.array(R, order="C"), range(len(self._small))
+        small_cells.forward(self._factors, *self._places(everything), found)
+        small_cells.backward(self._factors, *self._places(everything), found)
+        for c, _, own in self._large(everything):
+            found[own] = self._large_factors[c].solve(R[own])
+        return found

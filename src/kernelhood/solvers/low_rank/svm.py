@@ -7,10 +7,12 @@ import numpy as np
 from kernelhood._typing import Array, Flags
 from kernelhood.losses.box import BoxLoss, best_gap
 from kernelhood.operators.low_rank import LowRankKernels
+from kernelhood.solvers.least_squares.factor import Factor
 from kernelhood.solvers.low_rank.interior_point import solve_interior_point
 from kernelhood.solvers.low_rank.system import LowRankSystem
 
 _SINGULAR = 1e-10
+_FEW = 200
 
 
 def solve_low_rank_svm(
@@ -85,8 +87,14 @@ def low_rank_hessian(
     mean = system.trace() / len(free)
     if mean == 0.0:
         return np.zeros((n_weights, n_weights))
-    system.factorise(np.full(len(free), max(ridge, _SINGULAR * mean)))
-    U = operator.columns(products, free, kept)
+    ridge, U = max(ridge, _SINGULAR * mean), operator.columns(products, free, kept)
+    if len(free) <= _FEW:  # Written out, the matrix loses fewer digits.
+        kernel = some.combined(weights, ridge, some.row_buffer())
+        groups = starts if len(starts) > 2 else np.array([0, len(free)])
+        factor = Factor.of(some.block(kernel, np.arange(len(free))), groups)
+        if factor is not None:
+            return factor.form(U)
+    system.factorise(np.full(len(free), ridge))
     n_groups = 1 if len(loss.group_starts) == 2 else len(starts) - 1
     ZU, _ = system.solve_with_sums(U, np.zeros((n_groups, U.shape[1])))
     H = U.T @ ZU

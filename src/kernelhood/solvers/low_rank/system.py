@@ -16,14 +16,14 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kernelhood._typing import Array, Indices
 from kernelhood.operators.low_rank import LowRankKernels
-from kernelhood.solvers.low_rank.cell import CellFactor, is_direct
+from kernelhood.solvers.low_rank.cell import OwnParts
 
 _MEGABYTE = 2**20
-_KEPT_GRAM = 512
+_NOTHING = np.zeros((0, 0))
 
 
 class Part(NamedTuple):
-    """Some cells: their samples, their numbers, common and own features."""
+    """Some cells: their samples, their numbers, common features, and own ones if needed."""
 
     rows: slice
     cells: range
@@ -51,13 +51,15 @@ class LowRankSystem:
         total = far + near.sum(axis=0) + between.sum(axis=0)
         self._used = np.flatnonzero(total[of] > 0.0)
         of = of[self._used]
-        self._far, self._near = np.sqrt(far[of]), np.sqrt(near[:, of])
-        self._own = np.flatnonzero(self._near.any(axis=0))
+        self._far = np.sqrt(far[of])
+        self._own = np.flatnonzero(near.sum(axis=0)[of])
+        self._near = np.sqrt(near)[:, of[self._own]]
+        if len(near) and np.all(near == near[:1]):
+            self._near = self._near[:1]
         self._spread = [
-            (root, np.flatnonzero(theta[of] > 0.0), np.sqrt(theta[of]))
+            (B.root(), np.flatnonzero(theta[of] > 0.0), np.sqrt(theta[of]))
             for theta, B in zip(between, operator.between, strict=True)
             if theta.any()
-            for root in [B.root()]
         ]
         self._shared = np.flatnonzero(self._far > 0.0)
         self.n_common = len(self._shared) + sum(
@@ -65,11 +67,23 @@ class LowRankSystem:
         )
         self.by_cell = len(group_starts) > 2
         self._starts = operator.cells.starts
-        size = operator.n_samples * (self.n_common + len(self._own)) * 8 / _MEGABYTE
-        self._kept: list[Part] | None = None
-        self._grams: dict[int, Array] = {}
-        if size <= operator.megabytes:
-            self._kept = list(self._new_parts())
+        self._within = OwnParts(self._starts, len(self._own)) if len(self._own) else None
+        self._trace = 0.0
+        self._kept = self._read()
+
+    def _read(self) -> list[Part] | None:
+        """Go through all features once; return them where they may be kept."""
+        size = self.n_samples * (self.n_common + len(self._own)) * 8 / _MEGABYTE
+        kept: list[Part] | None = [] if size <= self.operator.megabytes else None
+        for part in self._new_parts(len(self._own) > 0):
+            self._trace += float(np.vdot(part.G, part.G) + np.vdot(part.N, part.N))
+            if self._within is not None:
+                self._within.learn(part.cells, part.N)
+                if not self._within.needs_features:
+                    part = part._replace(N=_NOTHING)
+            if kept is not None:
+                kept.append(part)
+        return kept
 
     @property
     def n_samples(self) -> int:
@@ -78,9 +92,12 @@ class LowRankSystem:
 
     def parts(self) -> Iterator[Part]:
         """Yield the features, a few cells at a time."""
-        yield from self._new_parts() if self._kept is None else self._kept
+        if self._kept is not None:
+            yield from self._kept
+            return
+        yield from self._new_parts(self._within is not None and self._within.needs_features)
 
-    def _new_parts(self) -> Iterator[Part]:
+    def _new_parts(self, with_own: bool) -> Iterator[Part]:
         operator, starts = self.operator, self._starts
         for first, last in operator.runs:
             rows = slice(int(starts[first]), int(starts[last]))
@@ -90,15 +107,11 @@ class LowRankSystem:
             for root, columns, scale in self._spread:
                 scaled = Phi[:, columns] * scale[columns]
                 common += [scaled * root[cell, k][:, None] for k in range(root.shape[1])]
-            own = np.zeros((len(Phi), 0))
-            if len(self._own):
-                own = Phi[:, self._own] * self._near[:, self._own][cell]
-            yield Part(rows, range(first, last), np.concatenate(common, axis=1), own)
-
-    def _cells(self, part: Part) -> Iterator[tuple[int, slice]]:
-        for c in part.cells:
-            first = part.rows.start
-            yield c, slice(int(self._starts[c]) - first, int(self._starts[c + 1]) - first)
+            own = _NOTHING
+            if with_own:
+                own = Phi[:, self._own] * self._near[cell if len(self._near) > 1 else [0]]
+            G = common[0] if len(common) == 1 else np.concatenate(common, axis=1)
+            yield Part(rows, range(first, last), G, own)
 
     def multiply(self, v: Array) -> Array:
         """Return the product of the kernel, without the diagonal, with a vector."""
@@ -107,36 +120,32 @@ class LowRankSystem:
             common += v[part.rows] @ part.G
         found = np.empty(len(v))
         for part in self.parts():
-            values = part.G @ common
-            if part.N.shape[1]:
-                for _, own in self._cells(part):
-                    N = part.N[own]
-                    values[own] += N @ (v[part.rows][own] @ N)
-            found[part.rows] = values
+            found[part.rows] = part.G @ common
+            if self._within is not None:
+                at = part.rows
+                self._within.add_products(part.cells, part.N, v[at], found[at])
         return found
 
     def trace(self) -> float:
         """Return the trace of the kernel."""
-        return float(sum((part.G**2).sum() + (part.N**2).sum() for part in self.parts()))
+        return self._trace
 
     def factorise(self, d: Array) -> None:
         """Factorise with a diagonal, of shape (n_samples,) and positive."""
         self._d = d
-        self._factors: dict[int, CellFactor] = {}
         S, ones = np.eye(self.n_common), np.ones((self.n_samples, 1))
         for part in self.parts():
-            P, d_part = np.empty_like(part.G), d[part.rows]
-            if part.N.shape[1] == 0:
-                P = part.G / np.sqrt(d_part)[:, None]
-            for c, own in self._cells(part) if part.N.shape[1] else ():
-                factor = self._factor_of(c, d_part[own], part.N[own])
-                P[own], H = factor.half(part.G[own])
-                if H is not None:
+            if self._within is None:
+                P = part.G / np.sqrt(d[part.rows])[:, None]
+            else:
+                self._within.factorise(part.cells, part.N, d[part.rows])
+                P, others = self._within.half(part.cells, part.G)
+                for H in others:
                     S -= H.T @ H
             S += P.T @ P
         self._S = cho_factor(S, lower=True) if self.n_common else None
         if self.by_cell:
-            inverse = self._within(ones)
+            inverse = self._solve_within(ones)
             self._a = np.add.reduceat(inverse[:, 0], self._starts[:-1])
             self._Y = self._sums_by_cell(inverse[:, 0])
             rest = S - (self._Y / self._a) @ self._Y.T
@@ -144,42 +153,30 @@ class LowRankSystem:
         else:
             self._Z = self.solve(ones)[:, 0]
 
-    def _factor_of(self, c: int, d: Array, N: Array) -> CellFactor:
-        gram = self._grams.get(c)
-        if gram is None and is_direct(N) and len(N) <= _KEPT_GRAM:
-            gram = self._grams[c] = N @ N.T
-        self._factors[c] = CellFactor(d, N, gram)
-        return self._factors[c]
-
-    def _within(self, R: Array) -> Array:
+    def _solve_within(self, R: Array) -> Array:
         """Return the solutions with ``diag(d) + N N'`` alone."""
-        if not len(self._own):
-            return R / self._d[:, None]
-        found = np.empty_like(R)
-        for c, factor in self._factors.items():
-            own = slice(self._starts[c], self._starts[c + 1])
-            found[own] = factor.solve(R[own])
-        return found
+        return R / self._d[:, None] if self._within is None else self._within.solve(R)
 
     def _sums_by_cell(self, u: Array) -> Array:
         """Return ``G'u`` for each cell, of shape (n_common, n_cells)."""
         found = np.zeros((self.n_common, len(self._starts) - 1))
         for part in self.parts():
-            for c, own in self._cells(part):
-                found[:, c] = u[part.rows][own] @ part.G[own]
+            begins = self._starts[part.cells.start : part.cells.stop] - part.rows.start
+            scaled = part.G * u[part.rows, None]
+            found[:, part.cells.start : part.cells.stop] = np.add.reduceat(scaled, begins).T
         return found
 
     def solve(self, R: Array) -> Array:
         """Return the solutions for the columns of R, shape (n_samples, n_columns)."""
         if self._S is None:
-            return self._within(R)
-        U, inner = self._within(R), np.zeros((self.n_common, R.shape[1]))
+            return self._solve_within(R)
+        U, inner = self._solve_within(R), np.zeros((self.n_common, R.shape[1]))
         for part in self.parts():
             inner += part.G.T @ U[part.rows]
         c, rest = cho_solve(self._S, inner), R.copy()
         for part in self.parts():
             rest[part.rows] -= part.G @ c
-        return self._within(rest)
+        return self._solve_within(rest)
 
     def solve_with_sums(self, R: Array, sums: Array) -> tuple[Array, Array]:
         """Return x and b with ``A x + E b = R`` and ``E'x = sums``, E marking the groups.
