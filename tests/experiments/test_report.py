@@ -1,12 +1,36 @@
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kernelhood.experiments import headline, published_results, write_report
+from kernelhood.experiments import (
+    headline,
+    published_results,
+    read_results,
+    to_markdown,
+    write_report,
+)
 from kernelhood.experiments.report import as_text
+from kernelhood.experiments.statistics import differences_table
 
 pytest.importorskip("matplotlib")
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_a_table_of_results_is_redrawn_to_the_letter(results, written, tmp_path):
+    out, _ = written
+    write_report(read_results(out / "results.csv"), tmp_path)
+    for name in ("results.csv", "table.md", "table.tex"):
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
+    # The page of results, once it has rows, shows what they say.
+    for path in DOCS.glob("results.csv"):
+        page = (DOCS / "results.md").read_text(encoding="utf-8")
+        rows = read_results(path)
+        assert all(line in page for line in to_markdown(rows).splitlines()[2:])
+        assert all(line in page for line in differences_table(rows).splitlines()[2:])
 
 
 def test_every_file_is_there_and_named(written):

@@ -1,11 +1,13 @@
 import importlib
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernelhood.experiments import COLUMNS, COMPARED, published_results, read_results, run
-from kernelhood.experiments.run import plan
+from kernelhood.experiments.methods import candidates
+from kernelhood.experiments.run import plan, sharing_groups
 from kernelhood.experiments.store import Store
 from kernelhood.parallel import WorkerDied
 from tests.experiments.tiny import METHODS, make_tiny
@@ -141,3 +143,39 @@ def test_log_loss_asks_only_those_that_tell_probabilities(tiny, tmp_path):
     assert set(others["settings"]).isdisjoint(losses["settings"])
     with pytest.raises(ValueError, match="metric='log_loss' needs probabilities, which itl do not"):
         run({"tiny": tiny}, "itl", metric="log_loss")
+
+
+def test_methods_of_a_split_search_once_what_they_have_in_common(tiny, monkeypatch):
+    searched = []
+    job = importlib.import_module("kernelhood.experiments.job")
+
+    def count(estimator, *others):
+        searched.append(str(estimator))
+        return job_search(estimator, *others)
+
+    job_search = job.search
+    monkeypatch.setattr(job, "search", count)
+    methods = ["mt-onmkl", "mt-onmkl-functions", "mt-onmkl-mixed", "mt-onmkl-best", "boosting"]
+    results = run({"tiny": tiny}, methods, runs=1).set_index("method")
+    assert results["error"].isna().all()
+    kinds = candidates("mt-onmkl-best", "quick")
+    assert len(searched) == len(set(searched)) == len(kinds) + 1
+    best = results.loc["mt-onmkl-best"]
+    others = results.loc[["mt-onmkl-functions", "mt-onmkl-mixed"], "validation_score"]
+    assert best["validation_score"] >= others.max()
+    assert "formulation" in json.loads(best["parameters"])
+    assert np.isnan(results.loc["boosting", "gap"])
+    assert results.loc["boosting", "score"] > 0.5
+
+
+def test_groups_of_jobs_are_methods_that_share_models(tiny):
+    jobs = plan({"tiny": tiny}, ["itl", "mt-onmkl", "mt-onmkl-mixed", "boosting"], runs=2)
+    names = [[job.method for job in group] for group in sharing_groups(jobs)]
+    assert names == [["itl"], ["mt-onmkl", "mt-onmkl-mixed"], ["boosting"]] * 2
+
+
+def test_figures_of_kernels_are_kept_of_the_first_runs(tiny, monkeypatch):
+    monkeypatch.setattr("kernelhood.experiments.job.PICTURED", 1)
+    results = run({"tiny": tiny}, "mt-onmkl-corrected", runs=2)
+    assert results["weights"].notna().tolist() == [True, False]
+    assert results["gap"].notna().all()

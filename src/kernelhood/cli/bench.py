@@ -16,6 +16,8 @@ from kernelhood.tables import read_table
 from kernelhood.tables.bunch import as_bunch
 from kernelhood.tables.formats.files import ENDINGS, STDIN
 
+_METHODS = "default: all but boosting and one-hot-svm"
+
 HELP = "compare the methods as the paper does, or on a table of your own"
 EXAMPLE = """Examples:
   kernelhood bench
@@ -29,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     names = f"{', '.join(LOADERS)} (default: digits), or a table"
     add("datasets", nargs="*", metavar="DATASET", help=names)
-    add("--methods", nargs="+", metavar="NAME", choices=offered_methods(), help="default: all")
+    add("--methods", nargs="+", metavar="NAME", choices=offered_methods(), help=_METHODS)
     add("--runs", type=int, default=3, metavar="N", help="random splits of each set (default: 3)")
     add("--metric", nargs="+", choices=METRICS, help="default: accuracy and mse")
     add("--train-fraction", type=float, default=0.2, metavar="F", help="default: 0.2")

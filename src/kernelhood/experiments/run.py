@@ -102,7 +102,7 @@ def run(
         Names among digits, landmine, letter, spam, sarcos and load, or data sets of your own with
         X, y and task, and sample_id where tasks share objects.
     methods : str or iterable of str, optional
-        Names among `offered_methods`; all by default.
+        Names among `offered_methods`; all but boosting and one-hot-svm by default.
     runs : int
         Random splits of every data set.
     metric : str or iterable of str, optional

@@ -9,6 +9,7 @@ from kernelhood.experiments.methods.grids import Grid, check_grid, make_grid
 from kernelhood.experiments.methods.names import BEST, GROUPED, RIVALS, VARIANTS, split_name
 from kernelhood.experiments.methods.rivals import make_rival
 from kernelhood.experiments.protocol import CLASSIFICATION
+from kernelhood.kernels import AutoBank
 from kernelhood.relations import TaskGroups
 
 
@@ -32,7 +33,13 @@ class Candidates(NamedTuple):
     @property
     def choices(self) -> dict[str, Any]:
         """What tells these models from others of MT-ONMKL, as it can be written down."""
-        return {**split_name(self.method)[1], **self.settings}
+        own = {} if self.method in RIVALS else split_name(self.method)[1]
+        written = {name: _plain(value) for name, value in self.settings.items()}
+        return {**own, **written}
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float)) else repr(value)
 
 
 def candidates(
@@ -62,26 +69,33 @@ def candidates(
 
 
 def _all_kinds(grid: str, kind: str, grouped: bool) -> list[Candidates]:
-    """Return all variants with the kernels of the paper, and relations with fitted kernels."""
+    """Return all variants with the kernels of the paper, and some with kernels fitted to X."""
     variants = [f"mt-onmkl-{name}".rstrip("-") for name in VARIANTS]
     names = [name for name in variants if grouped or name not in GROUPED]
     ours = [Candidates(name, {}, make_grid(name, grid)) for name in names]
-    relations = [name for name in names if "relation" in split_name(name)[1]]
-    banks = [{"kernels": "small"}, {"kernels": "auto"}]
-    losses: list[dict[str, Any]] = [{}]
-    if kind != CLASSIFICATION:
-        losses = [{"epsilon": 0.1}, {"loss": "squared"}]
+    losses = _LOSSES if kind != CLASSIFICATION else {name: [{}] for name in _LOSSES}
     fitted = [
-        Candidates(name, {**bank, **loss}, _FITTED)
-        for name in ["mt-onmkl-corrected", *relations]
-        for bank in banks
-        for loss in losses
+        Candidates(name, {"kernels": FITTED, **loss}, dict(_PRICES))
+        for name, own in losses.items()
+        for loss in own
     ]
     return [*ours, *fitted]
 
 
+#: Inputs in units of their spread, and Gaussians from narrow to nearly linear ones.
+FITTED = AutoBank(single_columns=False, spreads=(0.5, 1.0, 2.0, 4.0, 8.0))
+
+#: The squared loss of tasks that are solved as one takes linear systems of all their samples.
+_LOSSES: dict[str, list[dict[str, Any]]] = {
+    "mt-onmkl-corrected": [{"loss": "squared"}, {"epsilon": 0.1}, {"epsilon": 0.01}],
+    "mt-onmkl-mixed": [{"epsilon": 0.1}],
+}
+
 #: Where columns and targets are standardised, a few values do.
-_FITTED: Grid = {"formulation": ["corrected"], "beta": [10.0**k for k in (-4, -3, -2, -1)]}
+_PRICES: dict[str, list[Any]] = {
+    "formulation": ["corrected"],
+    "beta": [10.0**k for k in (-4, -3, -2, -1)],
+}
 
 
 def make_estimator(method: str, kind: str, task_groups: Any = None, **settings: Any) -> Any:

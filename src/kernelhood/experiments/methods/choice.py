@@ -21,7 +21,7 @@ T = TypeVar("T")
 #: With more training rows, models that join the samples of all tasks are tried on a third of the
 #: rows first, for a tenth of the time, and only the leaders on all of them.
 RACED = 4000
-_THINNING, _LEADERS = 3, 5
+_THINNING, _LEADERS = 3, 0.2
 
 
 class Found(NamedTuple):
@@ -123,7 +123,8 @@ def _leaders(found: KernelSearchCV) -> Grid:
     """Return the models that are worth all training rows, those that did best on a part of them."""
     order = np.argsort(found.cv_results_["rank_test_score"], kind="stable")
     _, first = np.unique(found.cv_results_["model"][order], return_index=True)
-    leaders = [found.cv_results_["params"][order[place]] for place in np.sort(first)[:_LEADERS]]
+    count = max(2, round(_LEADERS * len(first)))
+    leaders = [found.cv_results_["params"][order[place]] for place in np.sort(first)[:count]]
     return [{name: [value] for name, value in params.items()} for params in leaders]
 
 

@@ -75,9 +75,9 @@ def offered_methods() -> tuple[str, ...]:
 
 
 def check_methods(methods: Any) -> tuple[str, ...]:
-    """Return the methods asked for, all of them for None, or raise for an unknown one."""
+    """Return the methods asked for, all but the rivals for None, or raise for an unknown one."""
     if methods is None:
-        return offered_methods()
+        return tuple(name for name in offered_methods() if name not in RIVALS)
     names = [methods] if isinstance(methods, str) else list(methods)
     if not names:
         raise ValueError("methods is empty; give at least one.")
