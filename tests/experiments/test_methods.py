@@ -1,7 +1,10 @@
+import importlib
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import ParameterGrid
 
 import kernelhood as kh
 from kernelhood import MTONMKLClassifier
@@ -203,3 +206,26 @@ def test_rivals_know_the_task(method):
     assert found.score < 0.3
     worse = search(estimator, grid, (X, targets, np.repeat("a", 200)), split, METRICS["nmse"])
     assert worse.score > 0.8
+
+
+def test_joint_models_of_many_rows_are_raced(problem, monkeypatch):
+    seen = []
+    choice = importlib.import_module("kernelhood.experiments.methods.choice")
+
+    class Spy(choice.KernelSearchCV):
+        def fit(self, X, y, *, task):
+            seen.append((len(self.cv[0][0]), len(ParameterGrid(self.param_grid))))
+            return super().fit(X, y, task=task)
+
+    monkeypatch.setattr(choice, "KernelSearchCV", Spy)
+    monkeypatch.setattr(choice, "RACED", 50)
+    monkeypatch.setattr(choice, "_TRIED", 30)
+    betas = {"formulation": ["corrected"], "beta": [10.0**k for k in range(-6, 6)]}
+    metric = METRICS["accuracy"]
+    found = search(make_estimator("mt-onmkl-mixed", "classification"), betas, *problem, metric)
+    assert seen == [(30, 12), (60, 2)]
+    assert found.score > 0.5
+    search(make_estimator("mt-onmkl-corrected", "classification"), betas, *problem, metric)
+    assert seen[2:] == [(60, 12)]
+    search(make_estimator("pooled", "classification"), {"C": [1.0, 2.0, 4.0]}, *problem, metric)
+    assert seen[3:] == [(30, 3), (60, 2)]

@@ -155,7 +155,7 @@ def test_methods_of_a_split_search_once_what_they_have_in_common(tiny, monkeypat
 
     job_search = job.search
     monkeypatch.setattr(job, "search", count)
-    methods = ["mt-onmkl", "mt-onmkl-functions", "mt-onmkl-mixed", "mt-onmkl-best", "boosting"]
+    methods = ["mt-onmkl", "mt-onmkl-functions", "mt-onmkl-mixed", "mt-onmkl-best", "one-hot-svm"]
     results = run({"tiny": tiny}, methods, runs=1).set_index("method")
     assert results["error"].isna().all()
     kinds = candidates("mt-onmkl-best", "quick")
@@ -164,8 +164,8 @@ def test_methods_of_a_split_search_once_what_they_have_in_common(tiny, monkeypat
     others = results.loc[["mt-onmkl-functions", "mt-onmkl-mixed"], "validation_score"]
     assert best["validation_score"] >= others.max()
     assert "formulation" in json.loads(best["parameters"])
-    assert np.isnan(results.loc["boosting", "gap"])
-    assert results.loc["boosting", "score"] > 0.5
+    assert np.isnan(results.loc["one-hot-svm", "gap"])
+    assert results.loc["one-hot-svm", "score"] > 0.5
 
 
 def test_groups_of_jobs_are_methods_that_share_models(tiny):

@@ -94,7 +94,7 @@ _LOSSES: dict[str, list[dict[str, Any]]] = {
 #: Where columns and targets are standardised, a few values do.
 _PRICES: dict[str, list[Any]] = {
     "formulation": ["corrected"],
-    "beta": [10.0**k for k in (-4, -3, -2, -1)],
+    "beta": [10.0**k for k in range(-4, 1)],
 }
 
 

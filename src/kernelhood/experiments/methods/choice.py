@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from kernelhood._typing import AnyArray, Indices
+from kernelhood.estimators import BASELINES
 from kernelhood.experiments.methods.grids import Grid
 from kernelhood.experiments.protocol import Metric
 from kernelhood.experiments.task_scores import task_scores
@@ -18,10 +19,10 @@ from kernelhood.pipeline.base import MultiTaskKernelModel
 
 T = TypeVar("T")
 
-#: With more training rows, models that join the samples of all tasks are tried on a third of the
-#: rows first, for a tenth of the time, and only the leaders on all of them.
-RACED = 4000
-_THINNING, _LEADERS = 3, 0.2
+#: Models that join the samples of all tasks are tried on so many training rows first, which takes
+#: a small part of the time, and only the leaders on all rows, where there are more than RACED.
+RACED, _TRIED = 2000, 1500
+_LEADERS = 0.15
 
 
 class Found(NamedTuple):
@@ -93,14 +94,20 @@ def search(
     """
     if not isinstance(estimator, MultiTaskKernelModel):
         return _one_by_one(estimator, grid, data, split, metric)
-    if len(split[0]) > RACED and estimator._joins_samples(estimator.get_params()):
-        some = split[0][::_THINNING], split[1]
+    if len(split[0]) > RACED and _joins_samples(estimator):
+        some = split[0][:: -(-len(split[0]) // _TRIED)], split[1]
         grid = _leaders(_searched(estimator, grid, data, some, metric))
     found = _searched(estimator, grid, data, split, metric)
     number = _first_alike(found.cv_results_, int(found.best_index_))
     score = metric.from_scorer(float(found.best_score_))
     starts = found._starts[found.cv_results_["model"][number]]
     return Found(dict(found.cv_results_["params"][number]), score, starts)
+
+
+def _joins_samples(estimator: Any) -> bool:
+    """Return whether one SVM has the samples of all tasks."""
+    pooled = isinstance(estimator, tuple(BASELINES["pooled"]))
+    return pooled or bool(estimator._joins_samples(estimator.get_params()))
 
 
 def _searched(
