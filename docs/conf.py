@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples" / "gallery"),
     "gallery_dirs": "gallery",
     "image_scrapers": ("gallery_pictures",),
+    "capture_repr": (),
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("kernelhood",),

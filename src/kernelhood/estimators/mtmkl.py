@@ -41,9 +41,11 @@ class _SharedStep(MultiTaskKernelModel):
     :math:`S_t` the value of the task's SVM (Tang, Chen and Ye, IJCAI 2009). Here :math:`\mu` and
     :math:`\lambda` are part of the problem and stored as ``shared_weights_`` and
     ``specific_weights_``. With :math:`Q_t^m = v_t'K_t^m v_t` the gap is that to the dual value
-    :math:`\sum_t \text{gain}(v_t)
-    - \tfrac12 (c \max_m \sum_t Q_t^m + (1 - c) \sum_t \max_m Q_t^m)`; it belongs to all tasks
-    together, as ``n_iter_`` does.
+
+    .. math:: \sum_t \text{gain}(v_t)
+        - \tfrac12 \Bigl(c \max_m \sum_t Q_t^m + (1 - c) \sum_t \max_m Q_t^m\Bigr);
+
+    it belongs to all tasks together, as ``n_iter_`` does.
     """
 
     _parameter_constraints: dict[str, Any] = {
