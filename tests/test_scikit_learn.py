@@ -79,10 +79,10 @@ def test_a_pipeline_inside_a_search_is_fitted_to_every_split(frame, samples):
     peer = GridSearchCV(model, {"mtonmklregressor__beta": GRID["beta"]}, cv=FOLDS)
     peer.fit(frame, samples.y)
     np.testing.assert_allclose(
-        search.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-4
+        search.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-5
     )
     assert search.best_params_ == peer.best_params_
-    np.testing.assert_allclose(search.predict(frame), peer.predict(frame), atol=1e-2)
+    np.testing.assert_allclose(search.predict(frame), peer.predict(frame), atol=1e-4)
     np.testing.assert_array_equal(search.best_estimator_.predict(frame), search.predict(frame))
     assert search.score(frame, samples.y) == pytest.approx(
         search.best_estimator_.score(frame, samples.y)
@@ -127,7 +127,7 @@ def test_targets_of_two_dimensions_are_transformed_by_column(samples):
 def test_a_pipeline_with_tasks_beside_x(samples):
     search = searching(make_pipeline(StandardScaler(), regressor()), "mtonmklregressor__")
     search.fit(samples.X, samples.y, task=samples.task)
-    assert search.score(samples.X, samples.y, task=samples.task) > 0.5
+    assert search.score(samples.X, samples.y, task=samples.task) > 0.9
     with config_context(enable_metadata_routing=True):
         assert search.predict(samples.X, task=samples.task).shape == samples.y.shape
 
@@ -144,7 +144,7 @@ def test_a_pipeline_and_a_target_around_a_search(frame, samples):
         atol=1e-6,
     )
     target = TransformedTargetRegressor(search, transformer=StandardScaler())
-    assert target.fit(frame, 100.0 * samples.y).score(frame, 100.0 * samples.y) > 0.5
+    assert target.fit(frame, 100.0 * samples.y).score(frame, 100.0 * samples.y) > 0.9
 
 
 def _scaled(frame):
@@ -179,10 +179,10 @@ def test_tasks_are_routed_to_folds_fits_and_scores(samples):
         np.testing.assert_array_equal(found["test_score"], expected)
         grid = GridSearchCV(model, GRID, cv=folds).fit(samples.X, samples.y, **tasks)
         assert grid.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(expected))
-        assert grid.score(samples.X, samples.y, **tasks) > 0.5
+        assert grid.score(samples.X, samples.y, **tasks) > 0.9
         search = searching(regressor()).set_fit_request(task=True).set_score_request(task=True)
         whole = make_pipeline(StandardScaler(), search).fit(samples.X, samples.y, **tasks)
-        assert whole.score(samples.X, samples.y, **tasks) > 0.5
+        assert whole.score(samples.X, samples.y, **tasks) > 0.9
 
 
 def test_a_column_of_targets_is_one_dimension(samples, fitted, frame):
@@ -215,7 +215,7 @@ def test_polars_frames(samples, fitted, frame):
     found = beside.predict(table[["a", "b", "c"]], task=table["site"])
     np.testing.assert_allclose(found, fitted.predict(frame), atol=1e-8)
     search = searching(regressor(task_column="site")).fit(table, samples.y)
-    assert search.score(table, samples.y) > 0.5
+    assert search.score(table, samples.y) > 0.9
     with pytest.raises(ValueError, match=r"task_column 'where' is not among the columns"):
         regressor(task_column="where").fit(table, samples.y)
 
@@ -252,7 +252,7 @@ def test_calibration(samples, frame):
     calibrated = CalibratedClassifierCV(model, cv=FOLDS).fit(frame, y)
     chances = calibrated.predict_proba(frame)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-    assert np.mean(calibrated.predict(frame) == y) > 0.7
+    assert np.mean(calibrated.predict(frame) == y) > 0.9
     search = kh.KernelSearchCV(model, GRID, cv=2)
     assert CalibratedClassifierCV(search, cv=FOLDS).fit(frame, y).classes_.tolist() == [
         "high",

@@ -35,7 +35,7 @@ def test_tasks_with_one_function_share_it_and_opposed_ones_do_not():
     X, y, task = table(opposed=True, n_tasks=2)
     apart = kh.MTONMKLRegressorCV(epsilon=0.1, **QUICK).fit(X, y, task=task)
     assert not np.isinf(apart.best_params_["specific_cost"])
-    assert apart.best_score_ > 0.7
+    assert apart.best_score_ > 0.85
 
 
 def test_the_best_score_is_that_of_fits_to_the_splits():
@@ -47,7 +47,7 @@ def test_the_best_score_is_that_of_fits_to_the_splits():
     for train, test in folds:
         model.fit(X[train], y[train], task=task[train])
         scores.append(model.score(X[test], y[test], task=task[test]))
-    assert found.best_score_ == pytest.approx(np.mean(scores), abs=0.02)
+    assert found.best_score_ == pytest.approx(np.mean(scores), abs=1e-3)
     row = found.best_index_
     assert found.cv_results_["params"][row] == found.best_params_
     by_split = [found.cv_results_[f"split{k}_test_score"][row] for k in range(3)]

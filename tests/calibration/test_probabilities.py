@@ -178,7 +178,7 @@ def test_sparse_points_and_a_task_column(sites):
     p = classifier(**tight).fit(X, y, task=task).predict_proba(X, task=task)
     rows = sparse.csr_matrix(X)
     other = classifier(**tight).fit(rows, y, task=task).predict_proba(rows, task=task)
-    np.testing.assert_allclose(other, p, atol=1e-4)
+    np.testing.assert_allclose(other, p, atol=1e-6)
     table = np.column_stack([X, np.unique(task, return_inverse=True)[1]])
     inside = classifier(task_column=2, **tight).fit(table, y)
     np.testing.assert_allclose(inside.predict_proba(table), p, atol=1e-8)

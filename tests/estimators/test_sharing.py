@@ -174,7 +174,7 @@ def test_sparse_points_share_functions():
     np.testing.assert_allclose(
         values(thin, sparse.csr_matrix(samples.X), samples.task),
         values(dense, samples.X, samples.task),
-        atol=1e-4,
+        atol=1e-6,
     )
 
 

@@ -204,7 +204,7 @@ def test_sparse_points_give_the_dense_model(kind):
         np.testing.assert_allclose(
             getattr(model, "decision_function", model.predict)(wrap(X), task=samples.task),
             getattr(dense, "decision_function", dense.predict)(X, task=samples.task),
-            atol=1e-4,
+            atol=1e-6,
         )
 
 

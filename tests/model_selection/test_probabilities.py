@@ -57,7 +57,7 @@ def test_a_search_scores_what_fits_tell(samples, scoring, settings):
     search = kh.KernelSearchCV(classifier(**settings), GRID, cv=cv, scoring=scoring)
     search.fit(samples.X, samples.y, task=samples.task)
     expected = [by_task(scoring, samples, cv, beta=beta, **settings) for beta in GRID["beta"]]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, atol=1e-2)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, atol=1e-5)
     told = search.predict_proba(samples.X, task=samples.task)
     np.testing.assert_array_equal(
         told, search.best_estimator_.predict_proba(samples.X, task=samples.task)

@@ -79,7 +79,7 @@ def test_a_new_fit_forgets_the_levels():
     before = found.predict_quantiles(data.X, quantiles=[0.5])
     found.fit(data.X, data.y + 100.0)
     after = found.predict_quantiles(data.X, quantiles=[0.5])
-    np.testing.assert_allclose(after, before + 100.0, atol=0.05)
+    np.testing.assert_allclose(after, before + 100.0, atol=1e-3)
 
 
 def test_the_model_itself_stays_what_it_was():
@@ -101,7 +101,7 @@ def test_quantiles_of_unseen_tasks_weighted_samples_and_columns():
     wide = model().fit(data.X, np.column_stack([data.y, -data.y]))
     values = wide.predict_quantiles(data.X, quantiles=[0.2, 0.8])
     assert values.shape == (60, 2, 2)
-    np.testing.assert_allclose(values[:, 0], -values[:, 1, ::-1], atol=0.02)
+    np.testing.assert_allclose(values[:, 0], -values[:, 1, ::-1], atol=5e-3)
 
 
 @pytest.mark.parametrize("wrong", [[], [0.5, 0.1], [0.0, 0.5], [0.5, 1.0], [[0.5]], [0.5, 0.5]])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators import MTONMKLClassifier
 from kernelhood.kernels import KernelBank
@@ -100,9 +99,8 @@ def fit_table(
     >>> [row["rows"] for row in model.record["scores"]]
     [5, 5, 10]
     """
-    import_extra("pandas", "table")
-    _check(kind, kernels, holdout, holdout_after, search)
     table = as_pandas(table)
+    _check(kind, kernels, holdout, holdout_after, search)
     rows = read_rows(table, Roles(task, target, kind, groups, features, drop, categories, dates))
     settings = _Settings(kernels, search, n_jobs, verbose, tuple(categories), tuple(dates))
     _check_extras(rows.kind, quantiles, probability)

@@ -31,6 +31,7 @@ def as_pandas(table: Any) -> Any:
     table : DataFrame of shape (n_rows, n_columns)
         Of pandas or polars.
     """
+    import_extra("pandas", "table")
     foreign = hasattr(table, "to_pandas") and not hasattr(table, "iloc")
     return table.to_pandas() if foreign else table
 
