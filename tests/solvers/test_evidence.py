@@ -133,12 +133,13 @@ def test_a_start_elsewhere_ends_no_higher_than_it_began():
     assert found.objective == pytest.approx(solve_evidence([one_block()[0]], tol=1e-6).objective)
 
 
-def test_constant_targets_have_no_weights():
+def test_constant_targets_need_no_function_but_keep_their_samples():
     n = 10
     Ks = small_bank(points(n)[0])
     found = solve_evidence([block_of(one_task(Ks), RidgeLoss(np.ones(n), np.ones(n), [0, n]))])
     assert np.all(np.isfinite(found.weights))
-    np.testing.assert_allclose(found.v, 0.0)
+    np.testing.assert_allclose(found.v, 0.0, atol=1e-200)
+    assert np.all(found.v != 0.0)
 
 
 def test_single_precision_kernels_are_factorised_in_double():
@@ -148,3 +149,11 @@ def test_single_precision_kernels_are_factorised_in_double():
     assert found.gap <= 1e-5
     expected = evidence(whole, found.weights, found.noise_scale, loss)
     assert found.objective == pytest.approx(expected, rel=1e-5)
+
+
+def test_targets_without_noise_keep_the_least_that_is_learned():
+    X, _ = points(30)
+    y = 2.0 * X[:, 0] + 1.0
+    found = solve_evidence([block_of(one_task(small_bank(X)), RidgeLoss(y, np.ones(30), [0, 30]))])
+    assert found.gap <= 1e-3
+    assert found.noise_scale == pytest.approx(1e-8 * np.var(y))

@@ -10,7 +10,9 @@ changes. Their negative log likelihood is
     J = S(weights) / scale + 1/2 log det A + (n - g)/2 log(2 pi scale),
 
 S being the value of the ridge regression and the determinant that of A on the contrasts. The scale
-is 1 where the noise is given; where it is learned, the best one is known: ``2 S / (n - g)``.
+is 1 where the noise is given; where it is learned, the best one is known: ``2 S / (n - g)``. It
+never falls below what leaves the noise 1e-8 of the targets' variance: targets without noise would
+take it to zero, and the covariance with it.
 
 The determinant is concave in the weights, and so is log S in S: with their tangents in their place
 J is a ridge regression whose weights have the prices ``scale / 2 tr(Z K^m)``, convex and certified
@@ -40,9 +42,12 @@ from kernelhood.solvers.solution import Solution, relative_gap
 
 _EXACT = 1e-12
 _ROUNDING = 1e-12
-_LEAST_SCALE = 1e-20
+#: The least noise that is learned, as a share of the variance of the targets.
+_LEAST_NOISE = 1e-8
+_TENFOLD = 10.0
+_NEGLIGIBLE = 1e-300
 _FIRST_DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
-_GOOD, _POOR = 0.25, 0.1
+_GOOD, _POOR, _SLOW = 0.25, 0.1, 0.8
 _FAILURES = 3
 
 
@@ -78,7 +83,7 @@ class _Point:
     def hessian(self) -> Array:
         """The average of the observed and the expected Hessian of J."""
         H, q = self.evidence.problem.hessian(self.state), self.state.dual.q
-        if self.evidence.learn_noise:
+        if self.evidence.learn_noise and self.scale > self.evidence.least_scale:
             H = H - np.outer(q, q) * (2.0 / max(self.state.svm_value, 1e-300))
         return H * (0.5 / self.scale)
 
@@ -111,6 +116,7 @@ class _Evidence:
             )
         block.in_double_precision()
         self.block, self.operator, self.learn_noise = block, operator, learn_noise
+        self.least_scale = _LEAST_NOISE * block.units.value
         self.n_free = block.n_samples - len(block.loss.group_starts) + 1
         self.problem = Problem([block], LogDeterminant(self._first_prices()))
 
@@ -124,13 +130,19 @@ class _Evidence:
         Z[np.diag_indices_from(Z)] += cost
         return weighted_traces(self.operator, Z)
 
-    def start(self, weights: Array | None) -> Array:
-        """Return weights to start from, with which functions are as large as the noise."""
-        first = self.problem.start()
-        if weights is None or len(weights) != self.operator.n_weights:
-            return first
-        x = self.problem.x_of(weights)
-        return x * (first.sum() / x.sum()) if x.any() else first
+    def start(self, weights: Array | None) -> _Point:
+        """Return where to start: at first functions are as large as the noise, then ever larger."""
+        x = self.problem.start()
+        if weights is not None and len(weights) == self.operator.n_weights:
+            given = self.problem.x_of(weights)
+            x = given * (x.sum() / given.sum()) if given.any() else x
+        here = self.at(x)
+        while here.scale > self.least_scale or not self.learn_noise:
+            further = self.at(_TENFOLD * here.state.x, here)
+            if not further.value < here.value:
+                break
+            here = further
+        return here
 
     def at(self, x: Array, near: _Point | None = None) -> _Point:
         """Return the evidence at weights in the problem's units."""
@@ -140,7 +152,7 @@ class _Evidence:
         state = self.problem.solve(x, start, _EXACT, 0.0)
         scale = 1.0
         if self.learn_noise and n > 0:
-            scale = max(2.0 * state.svm_value / n, _LEAST_SCALE * block.units.value)
+            scale = max(2.0 * state.svm_value / n, self.least_scale)
         logs = self._factor(x).log_determinant + n * np.log(2.0 * np.pi * scale)
         # The block has its largest cost as a unit.
         logs -= n * np.log(block.units.box / block.units.target)
@@ -154,16 +166,54 @@ class _Evidence:
         traces = weighted_traces(self.operator, self._factor(x).inverse())[self.problem.kept]
         return 0.5 * traces * self.problem.unit / self.block.units.weight
 
-    def step(self, here: _Point, damping: float) -> Array:
-        """Return what the damped second-order model prefers."""
-        slope, unit = here.prices - here.q, self.problem.small_unit(here.state)
-        return damped_minimiser(here.hessian, slope, here.state.x, here.q, damping, unit)
 
-    def promised(self, here: _Point, x: Array) -> float:
-        """Return by how much the second-order model falls."""
-        step = x - here.state.x
-        found = -float((here.prices - here.q + 0.5 * here.hessian @ step) @ step)
-        return max(found, 1e-300)
+class _Steps:
+    """Which weights to try next: damping, how far beyond the model's minimum, failures in a row."""
+
+    def __init__(self) -> None:
+        self.damping, self.stretch, self.failures = _FIRST_DAMPING, 1.0, 0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether even the majoriser's step has gained nothing."""
+        return self.failures > _FAILURES
+
+    def propose(self, here: _Point) -> Array:
+        """Return weights to try: those that the damped second-order model prefers, or beyond."""
+        x = here.state.x
+        if self.failures == _FAILURES:
+            return x * np.sqrt(np.maximum(here.q, 0.0) / here.prices)
+        slope, unit = here.prices - here.q, here.evidence.problem.small_unit(here.state)
+        found = damped_minimiser(here.hessian, slope, x, here.q, self.damping, unit)
+        return np.maximum(x + self.stretch * (found - x), 0.0)
+
+    def accepts(self, here: _Point, trial: _Point) -> bool:
+        """Return whether the trial is better, and draw the lessons of it."""
+        gained, least = here.value - trial.value, _ROUNDING * abs(here.value)
+        # Where rounding hides what is gained, the slope still tells.
+        better = gained > least or (gained >= -least and trial.gap < here.gap)
+        if better:
+            self._learn(here, trial, gained)
+        elif self.stretch > 1.0:
+            self.stretch = 1.0
+        else:
+            self.damping = 10.0 * max(self.damping, 1e-3)
+            self.failures += 1
+        return better
+
+    def _learn(self, here: _Point, trial: _Point, gained: float) -> None:
+        """Judge the model by a step that gained something."""
+        step = trial.state.x - here.state.x
+        promised = -float((here.prices - here.q + 0.5 * here.hessian @ step) @ step)
+        ratio = gained / max(promised, 1e-300)
+        if self.stretch == 1.0 and ratio > _GOOD:
+            self.damping = max(0.1 * self.damping, _LEAST_DAMPING)
+        elif self.stretch == 1.0 and ratio < _POOR:
+            self.damping *= 3.0
+        # A model that is right and hardly moves: what is looked for is far away.
+        slow = ratio > _GOOD and trial.gap > _SLOW * here.gap
+        self.stretch = 2.0 * self.stretch if slow else 1.0
+        self.failures = 0
 
 
 def solve_evidence(
@@ -198,38 +248,24 @@ def solve_evidence(
     """
     (block,) = blocks
     evidence = _Evidence(block, learn_noise)
-    here = evidence.at(evidence.start(weights))
-    trace, damping, failures = [(here.value, here.gap)], _FIRST_DAMPING, 0
-    while trace[-1][1] > tol and len(trace) < max_iter and failures <= _FAILURES:
-        if failures < _FAILURES:
-            x = evidence.step(here, damping)
-        else:
-            x = here.state.x * np.sqrt(np.maximum(here.q, 0.0) / here.prices)
-        trial = evidence.at(x, here)
-        gained, least = here.value - trial.value, _ROUNDING * abs(here.value)
-        # Where rounding hides what is gained, the slope still tells.
-        if gained > least or (gained >= -least and trial.gap < here.gap):
-            damping = _next_damping(damping, gained / evidence.promised(here, x))
-            here, failures = trial, 0
-        else:
-            damping, failures = 10.0 * max(damping, 1e-3), failures + 1
+    here, steps = evidence.start(weights), _Steps()
+    trace = [(here.value, here.gap)]
+    while trace[-1][1] > tol and len(trace) < max_iter and not steps.is_exhausted:
+        trial = evidence.at(steps.propose(here), here)
+        if steps.accepts(here, trial):
+            here = trial
         trace.append((min(here.value, trace[-1][0]), here.gap))
     return _in_users_units(evidence, here, np.array(trace))
-
-
-def _next_damping(damping: float, ratio: float) -> float:
-    """Return the damping after a step that gained a share of what it promised."""
-    if ratio > _GOOD:
-        return max(0.1 * damping, _LEAST_DAMPING)
-    return 3.0 * damping if ratio < _POOR else damping
 
 
 def _in_users_units(evidence: _Evidence, here: _Point, trace: Array) -> Solution:
     """Return the solution with the scale in the weights, which are variances then."""
     found, scale = as_solution(evidence.problem, here.state, trace), here.scale
+    # Every sample counts for the covariance, even one that the function meets exactly.
+    v = np.where(found.v == 0.0, _NEGLIGIBLE, found.v / scale)
     return found._replace(
         weights=scale * found.weights,
-        v=found.v / scale,
+        v=v,
         svm_value=found.svm_value / scale,
         gain=found.gain / scale,
         q=found.q / scale**2,
