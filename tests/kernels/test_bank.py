@@ -194,6 +194,16 @@ def test_products_are_those_with_the_stack_in_blocks_of_any_size(block, points, 
     assert bank.products(X[:0], Z, change[:0]).tolist() == np.zeros((10, len(Z))).tolist()
 
 
+def test_combinations_of_other_kernels_follow_each_other(points):
+    X, Z = points
+    bank = mixed_bank()
+    Ks = bank(X, Z)
+    for used in ([0, 2], [2, 3], [0, 2], list(range(len(bank))), [5]):
+        weights = np.zeros(len(bank))
+        weights[used] = 1.0
+        np.testing.assert_allclose(bank.combine(X, Z, weights), Ks[used].sum(axis=0), atol=1e-11)
+
+
 def test_combine_does_not_evaluate_kernels_of_weight_zero(points):
     def explode(X, Z):
         raise AssertionError("evaluated")

@@ -9,9 +9,10 @@ from kernelhood.losses import EpsilonInsensitive, Hinge
 from kernelhood.operators import DenseKernels, OnDemandKernels, on_demand, one_cell
 from kernelhood.operators.combined import combined_matrix
 from kernelhood.penalties import Linear as Price
-from kernelhood.solvers import svm
+from kernelhood.solvers import lower_bound, svm
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
+from kernelhood.solvers.lower_bound import LowerBound
 from kernelhood.solvers.problem import Problem
 from tests.operators.examples import KINDS, LAYOUTS, kernels_of, products_of, written_out
 from tests.solvers.problems import LOSSES, loss_of, points
@@ -271,3 +272,37 @@ def test_rows_that_take_no_part_are_never_evaluated(monkeypatch):
     wide = loss._replace(epsilon=1.5)
     svm.solve_svm(kernel, wide, np.zeros(n), np.zeros(n), 1e-4, lazy.fill)
     assert 0 < np.count_nonzero(kernel.slot >= 0) < n // 2
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_parts_of_tasks_are_shrunk_as_with_matrices_in_memory(kind, monkeypatch):
+    monkeypatch.setattr(lower_bound, "_WORTH_IT", 0.0)
+    held, sign = kernels_of("all tasks", "shared and specific")
+    X, _ = points(held.n_samples)
+    loss = loss_of(kind, X, sign, 1.0)._replace(group_starts=held.cells.starts)
+    v = loss.target * np.random.default_rng(0).uniform(size=held.n_samples)
+    v[::3] = 0.0  # no support vectors
+    v = loss.feasible(v)
+    price = np.einsum("i,wij,j->w", v, written_out(held), v)
+    price[-held.n_kernels :] *= 0.25  # the last task is above its own prices
+    lazy, bounds = lazy_of(held), []
+    for kernels in (held, lazy):
+        problem = Problem([Block(kernels, loss)], Price(price))
+        here, bound = problem.at(problem.start(), v), LowerBound(problem)
+        lazy.evaluator.entries = 0
+        bound.add(here, average=False)
+        bounds.append(bound.value)
+    assert bounds[0] > problem.penalty.lower_bound(here.dual)  # or there is nothing to compare
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-9)
+    assert 0 < lazy.evaluator.entries <= 2 * np.count_nonzero(v) ** 2
+
+
+def test_far_from_the_optimum_no_part_of_many_samples_is_shrunk(monkeypatch):
+    monkeypatch.setattr(LowerBound, "_trimmed", lambda *_: pytest.fail("not worth it"))
+    monkeypatch.setattr(Problem, "is_large", True)
+    held, sign = kernels_of("all tasks", "shared and specific")
+    X, _ = points(held.n_samples)
+    loss = loss_of("hinge", X, sign, 1.0)._replace(group_starts=held.cells.starts)
+    price = np.einsum("wii->w", written_out(held))
+    problem = Problem([Block(held, loss)], Price(1e-3 * price))
+    LowerBound(problem).add(problem.at(problem.start()), average=False)

@@ -112,3 +112,14 @@ def test_under_a_relation_it_is_the_svm_of_the_matrices_written_out():
     for block in (Block(kernels, loss), block_of(written_out(kernels), loss)):
         values.append(block.solve(weights, block.at(weights), 1.0, 1e-10, 0.0).value)
     assert values[0] == pytest.approx(values[1], rel=1e-8)
+
+
+@each_loss
+def test_products_of_one_vector_are_not_those_of_another(kind):
+    Ks, loss = example(kind, 3.0)
+    block, rng = block_of(Ks, loss), np.random.default_rng(0)
+    for _ in range(2):
+        v = loss.feasible(rng.normal(size=40))
+        for _ in range(2):
+            q = 0.5 * np.einsum("mij,i,j->m", Ks, v, v)
+            np.testing.assert_allclose(block.at(np.ones(10), v).q, q, rtol=1e-9)

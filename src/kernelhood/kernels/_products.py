@@ -95,6 +95,8 @@ class Side:
 
     def __init__(self, points: Any, length: float = np.inf) -> None:
         self.points, self.limit = points, min(_LOSS / (2.0 * _EPS) * length * length, LARGEST)
+        #: What kernels keep of these points for the next ones on the left, by the kernels' places.
+        self.kept: dict[int, Array] = {}
         with quiet():
             self.squares = square_norms(points)
             self.total = float(np.add.reduce(self.squares))

@@ -55,6 +55,7 @@ class KernelBank(Sequence[Kernel]):
         self.inputs = inputs
         self._names = None if names is None else tuple(names)
         self._plan = plan_of(self.kernels)
+        self._last = np.arange(len(self.kernels)), self._plan
 
     def __len__(self) -> int:
         return len(self.kernels)
@@ -84,6 +85,7 @@ class KernelBank(Sequence[Kernel]):
         self.kernels, self.inputs = tuple(state["kernels"]), state["inputs"]
         self._names = None if state["names"] is None else tuple(state["names"])
         self._plan = plan_of(self.kernels)
+        self._last = np.arange(len(self.kernels)), self._plan
 
     @property
     def names(self) -> list[str]:
@@ -205,9 +207,23 @@ class KernelBank(Sequence[Kernel]):
         found = np.zeros((len(weights), n, Z.shape[0])) if out is None else out
         scale = np.broadcast_to(weights[:, used], (len(weights), len(used), n))
         target = np.broadcast_to(np.arange(n), (len(used), n))
-        plan = self._plan if len(used) == len(self) else plan_of(self.kernels[m] for m in used)
-        _sum(plan, X, Z, Sums(scale, target, found.reshape(len(weights) * n, Z.shape[0])))
+        _sum(
+            self._plan_for(used),
+            X,
+            Z,
+            Sums(scale, target, found.reshape(len(weights) * n, Z.shape[0])),
+        )
         return found
+
+    def _plan_for(self, used: Indices) -> Plan:
+        """Return how to evaluate some of the kernels; the last answer is kept."""
+        if len(used) == len(self):
+            return self._plan
+        known, plan = self._last
+        if not np.array_equal(used, known):
+            plan = plan_of(self.kernels[m] for m in used)
+            self._last = used, plan
+        return plan
 
     def products(self, X: Points, Z: Points, change: Array, groups: Indices | None = None) -> Array:
         r"""Return :math:`\sum_i c_i k_m(x_i, z_j)` for all kernels m, without their matrices.

@@ -106,12 +106,18 @@ class Single:
         products = pair.products(core.of_distances)
         if isinstance(self.kernel, Normalized):
             left = inverse_norms(core.scales(products.left))
-            right = left if products.same else inverse_norms(core.scales(products.right))
+            right = left if products.same else self._norms(pair.side, core, products)
             products = products.finite()
         else:
             left, right = np.ones(len(products.left)), np.ones(len(products.right))
         offset, degree = (0.0, 1) if type(core) is Linear else (core.offset, core.degree)
         return products, float(offset), int(degree), left, right
+
+    def _norms(self, side: Side, core: Any, products: Products) -> Array:
+        """Return one over the norms of the points on the right; blocks of rows share them."""
+        if self.place not in side.kept:
+            side.kept[self.place] = inverse_norms(core.scales(products.right))
+        return side.kept[self.place]
 
 
 @dataclass(frozen=True)

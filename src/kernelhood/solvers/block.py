@@ -73,6 +73,7 @@ class Block:
         self.loss: Any
         self.loss, self.units = self._in_units(loss)
         self._last: tuple[Array, Part] | None = None
+        self._known: tuple[Array, Array] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -96,8 +97,16 @@ class Block:
         start = np.zeros(self.n_samples)
         if v is not None:
             start = v / self.units.box
-            self.operator.add_products(start, products)
+            products = self._products_of(start)
         return self.point(weights, start, products, 0.0)
+
+    def _products_of(self, v: Array) -> Array:
+        """Return the products with a vector; a start is valued first and then started from."""
+        if self._known is None or not np.array_equal(v, self._known[0]):
+            products = self.operator.no_products()
+            self.operator.add_products(v, products)
+            self._known = v, products
+        return self._known[1]
 
     def point(self, weights: Array, v: Array, products: Array, ridge: float) -> BlockPoint:
         """Return a dual vector in the block's units with its values at the weights."""

@@ -11,9 +11,8 @@ from kernelhood._typing import Array
 from kernelhood.solvers.lower_bound import LowerBound
 from kernelhood.solvers.problem import Problem, State
 from kernelhood.solvers.solution import Solution, recertified, relative_gap
-from kernelhood.solvers.step_control import StepControl
+from kernelhood.solvers.step_control import StepControl, first_gap
 
-_FIRST_GAP = 1e-3
 _RIDGE = 1e-3
 
 
@@ -52,7 +51,7 @@ def solve(
         x, v = problem.x_of(start.weights), start.v
     before = problem.at(x, v)
     before = before._replace(objective=before.svm_value)
-    here = problem.solve(x, before, _FIRST_GAP, _RIDGE * max(tol, 0.01))
+    here = problem.solve(x, before, first_gap(problem), _RIDGE * max(tol, 0.01))
     best, bound, control = here, LowerBound(problem), StepControl(problem, tol)
     bound.add(here, average=problem.is_large)
     trace = [(here.objective, _gap(problem, here, bound))]

@@ -18,6 +18,7 @@ from kernelhood.solvers.block import BlockPoint
 from kernelhood.solvers.problem import Problem, State
 
 _WORTH_IT = 0.5
+_CLOSE = 0.03
 
 
 class LowerBound:
@@ -65,18 +66,30 @@ class LowerBound:
         by_task = scale[n_shared:].reshape(-1, operator.n_kernels).min(axis=1)
         # At best this is the bound of a vector that is shrunk for the sake of shared kernels alone.
         hoped = new.dual.gain_of(float(scale[:n_shared].min(initial=1.0)))
-        if hoped - self.value > _WORTH_IT * (new.objective - self.value):
+        # Far from the optimum a better bound ends nothing, and with many samples it costs much.
+        far = problem.is_large and new.objective - hoped > _CLOSE * new.scale
+        if not far and hoped - self.value > _WORTH_IT * (new.objective - self.value):
             points = [self._trimmed(number, one, by_task) for number, one in enumerate(new.points)]
             trimmed = problem._state(new.x, points)
             self.value = max(self.value, penalty.lower_bound(trimmed.dual))
 
     def _trimmed(self, number: int, point: BlockPoint, by_task: Array) -> BlockPoint:
-        block = self.problem.blocks[number]
-        cells = block.operator.cells
+        """Return a point with the gain and q of its vector with shrunk parts.
+
+        They need the kernels between its support vectors alone, which matters where kernels are
+        evaluated for them.
+        """
+        block, support = self.problem.blocks[number], np.arange(len(point.v))
+        operator, cells = block.operator, block.operator.cells
+        if operator.fill is not None:
+            support = np.flatnonzero(point.v)
+            operator = operator.at(support)
         v = point.v * by_task[cells.task][cells.cell]
-        products = point.products.copy()
-        block.operator.add_products(v - point.v, products)
-        return block.point(np.zeros(block.operator.n_weights), v, products, 0.0)
+        products = point.products[:, support]
+        operator.add_products((v - point.v)[support], products)
+        gain, bend = block.gain(v)
+        q = operator.forms(products, v[support]) * block.units.box**2
+        return point._replace(gain=gain, q=q, bend=bend)
 
     def _best_between(self, old: State, new: State) -> State:
         """Return the vectors with the best bound on the line from some to others."""

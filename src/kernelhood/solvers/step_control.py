@@ -20,6 +20,7 @@ from kernelhood.solvers.problem import Problem, State
 from kernelhood.solvers.solution import FINEST_GAP
 
 _RIDGE = 0.001
+_FIRST_GAP, _FIRST_GAP_OF_MANY = 1e-3, 3e-3
 _FIRST_DAMPING = 0.01
 _LEAST_DAMPING = 1e-4
 _MOST_DAMPING = 10.0
@@ -33,6 +34,11 @@ _FINEST = 1e-14
 _PATIENCE = 10
 _LAST_TRIES = 4
 _ROUNDING = 1e-12
+
+
+def first_gap(problem: Problem) -> float:
+    """Return the accuracy of the first SVMs: with many samples, digits cost more than a step."""
+    return _FIRST_GAP_OF_MANY if problem.is_large else _FIRST_GAP
 
 
 class Move(Enum):
@@ -58,7 +64,7 @@ class StepControl:
         self.problem, self.tol = problem, tol
         self.many = len(problem.unit) > _MANY
         self.damping, self.reach = _FIRST_DAMPING, _WIDEST_RAY
-        self.gap, self.precision = 1e-3, 1.0
+        self.gap, self.precision = first_gap(problem), 1.0
         self.move, self.proposal, self.fraction = Move.NEWTON, Proposal(np.empty(0)), 1.0
         self.hessian: Array | None = None
         self.kept: Flags | None = None

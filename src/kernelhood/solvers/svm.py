@@ -24,7 +24,7 @@ _PAIR_STEPS_PER_SAMPLE = 20
 _STEPS_GROW_FROM = 20
 _FEWEST_STEPS = 4000
 _FIRST_VIOLATION = 0.3
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE, _FEWEST_ROWS = 256, 16
 _WORTH_A_ROW = 0.2
 #: Of the free entries' violations, the share below what is called likely: at first, and later.
 _MOST, _HALF = 0.9, 0.5
@@ -116,10 +116,11 @@ def _next_samples(
     else:
         free[:] = False
     free[missing] = True
-    wanted = np.flatnonzero(violation > _WORTH_A_ROW * max(0.0, float(violation.max())))
-    if len(wanted) >= _ROWS_AT_ONCE:
-        wanted = wanted[np.argpartition(-violation[wanted], _ROWS_AT_ONCE - 1)[:_ROWS_AT_ONCE]]
-    free[wanted] = True
+    likely = int(np.count_nonzero(violation > _WORTH_A_ROW * max(0.0, float(violation.max()))))
+    # A call costs as much as a few rows, and those that are closest to a violation come next.
+    n_wanted: int = min(max(likely, _FEWEST_ROWS), _ROWS_AT_ONCE, len(v))
+    wanted = np.argpartition(-violation, n_wanted - 1)[:n_wanted]
+    free[wanted[violation[wanted] > -np.inf]] = True
     return np.flatnonzero(free)
 
 
