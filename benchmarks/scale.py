@@ -1,14 +1,18 @@
-"""Many samples: time, memory and accuracy of low rank against scikit-learn's Nystroem.
+"""Many samples: time and memory of low rank against scikit-learn's Nystroem, and clusters.
 
     python benchmarks/scale.py [--sizes 20000 50000] [--rank 100] [--kinds regression]
-    python benchmarks/scale.py --load [--hours 400]
+    python benchmarks/scale.py --sizes 20000 50000 100000 200000 --kinds regression
+    python benchmarks/scale.py --task-size 10 --sizes 100000 --kinds regression
+    python benchmarks/scale.py --predict 1000000
+    python benchmarks/scale.py --cluster
 
 The first form makes tasks of 100 samples with 20 features, and fits ten kernels with the relation
 "mixed" beside scikit-learn's Nystroem with as many landmarks and LinearSVR or LinearSVC with the
 same C, which knows the tasks by one-hot columns. Every fit is a process of its own, so that its
-peak memory is known. CPU seconds tell more than seconds on a busy machine. The second form asks on
-Load how much error the approximation costs, and what gradient boosting with the zone as a category
-reaches on a split by time (needs KERNELHOOD_DATA).
+peak memory is known. CPU seconds tell more than seconds on a busy machine. With three sizes or more
+a power law is fitted to all but the largest, and checked there. `--predict` predicts rows with a
+model of 1,000 tasks, `--cluster` times a search with one and with two Dask workers.
+`benchmarks/load_history.py` asks for the accuracy on real data.
 """
 
 from __future__ import annotations
@@ -24,12 +28,10 @@ from typing import Any
 import numpy as np
 from _measure import growth_exponent, print_table
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.kernel_approximation import Nystroem
 from sklearn.svm import LinearSVC, LinearSVR
 
 import kernelhood as kh
-from kernelhood.datasets import load_load
 
 SIZE, N_FEATURES, C, EPSILON, BETA = 100, 20, 1.0, 0.1, 0.1
 HEAD = ["kind", "N", "tasks", "what", "seconds", "CPU", "MB", "gap", "SVMs", "test score", "kept"]
@@ -100,6 +102,8 @@ def fit_theirs(kind: str, rank: int, data: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def run_one(what: str, kind: str, n_samples: int, rank: int, size: int) -> dict[str, Any]:
+    if what == "prediction":
+        return predict_rows(n_samples, rank)
     X, y, task = make_tasks(6 * n_samples // 5, 6 * size // 5)  # every sixth is a test sample
     if kind == "classification":
         y = (y > np.median(y)).astype(int)
@@ -143,57 +147,75 @@ def print_sizes(kinds: list[str], sizes: list[int], rank: int, size: int) -> Non
             for name in ("cpu", "MB"):
                 taken = [found[n, "kernelhood"][name] for n in sizes]
                 exponents.append([kind, name, growth_exponent(sizes, taken)])
+                if len(sizes) > 2:
+                    what = f"{name} at {sizes[-1]} over what smaller sizes say"
+                    exponents.append([kind, what, checked(sizes, taken)])
         ratios = [found[n, "kernelhood"]["cpu"] / found[n, "Nystroem"]["cpu"] for n in sizes]
         exponents.append([kind, "times Nystroem's CPU at the largest N", ratios[-1]])
     print_table(f"Tasks of {size}, rank {rank}", HEAD, rows)
     print_table("Growth with N", ["kind", "of", "exponent or ratio"], exponents)
 
 
-def print_load(hours: int, ranks: list[int], full: int, full_rank: int) -> None:
-    """Print the error on Load of exact and approximated models, and of gradient boosting."""
+def checked(sizes: list[int], taken: list[float]) -> float:
+    """Return what was taken at the largest size over what a power law of the others says."""
+    p, c = np.polyfit(np.log(sizes[:-1]), np.log(taken[:-1]), 1)
+    return float(taken[-1] / np.exp(c + p * np.log(sizes[-1])))
+
+
+def print_prediction(n_rows: int, rank: int) -> None:
+    """Print time and peak memory of predicting rows in blocks, for two numbers of them."""
     rows = []
-    data = load_load(n_samples=None)
-    order = np.unique(data.sample_id)
-    for n_hours, names in ((hours, ["exact", *ranks]), (full, [full_rank])):
-        step = max(1, len(order) // (2 * n_hours))
-        train_hours = order[: len(order) // 2][-n_hours * step :: step][:n_hours]
-        test_hours = order[len(order) // 2 :][::20]
-        train, test = (np.isin(data.sample_id, h) for h in (train_hours, test_hours))
-        parts = data.X[train], data.y[train], data.task[train]
-        for name in names:
-            own = {"operator": "on_demand" if name == "exact" else "low_rank"}
-            if name != "exact":
-                own["n_components"] = int(name)
-            model = kh.MTONMKLRegressor(
-                C=1.0, epsilon=0.01, relation="mixed", formulation="corrected", beta=BETA, **own
-            )
-            begin = time.process_time()
-            model.fit(parts[0], parts[1], task=parts[2])
-            seconds = time.process_time() - begin
-            miss = model.predict(data.X[test], task=data.task[test]) - data.y[test]
-            rows.append(
-                [
-                    int(train.sum()),
-                    name if name == "exact" else f"low rank {name}",
-                    seconds,
-                    1e3 * np.mean(miss**2),
-                ]
-            )
-            print(rows[-1], model.dual_gap_, flush=True)
-        rows.append(boosted(data, train, test))
-        print(rows[-1], flush=True)
-    print_table("Load, split by time", ["N", "model", "CPU", "1000 x MSE"], rows)
+    for n in (n_rows // 10, n_rows):
+        found = in_a_process("prediction", "regression", n, rank, SIZE)
+        rows.append([n, found["seconds"], found["cpu"], found["added"], found["results"]])
+    head = ["rows", "seconds", "CPU", "MB above the rows", "MB of labels and results"]
+    print_table("Prediction, 1,000 tasks", head, rows)
 
 
-def boosted(data: Any, train: Any, test: Any) -> list[Any]:
-    zone = np.unique(data.task, return_inverse=True)[1]
-    X = np.column_stack([data.X, zone])
-    model = HistGradientBoostingRegressor(categorical_features=[X.shape[1] - 1], random_state=0)
-    begin = time.process_time()
-    model.fit(X[train], data.y[train])
-    seconds = time.process_time() - begin
-    miss = model.predict(X[test]) - data.y[test]
-    return [int(train.sum()), "gradient boosting", seconds, 1e3 * float(np.mean(miss**2))]
+def predict_rows(n_rows: int, rank: int) -> dict[str, Any]:
+    X, y, task = make_tasks(20_000, 20)
+    model = kh.MTONMKLRegressor(
+        kernels="paper",
+        relation="mixed",
+        formulation="corrected",
+        beta=BETA,
+        operator="low_rank",
+        n_components=rank,
+        verbose=1,
+    ).fit(X, y, task=task)
+    rng = np.random.default_rng(1)
+    new, of = rng.normal(size=(n_rows, N_FEATURES)), rng.integers(0, 1000, n_rows)
+    before, begin, cpu = peak_megabytes(), time.perf_counter(), time.process_time()
+    model.predict(new, task=of)
+    return {
+        "seconds": time.perf_counter() - begin,
+        "cpu": time.process_time() - cpu,
+        "added": max(0.0, peak_megabytes() - before),
+        "results": n_rows * 8 * 4 / 2**20,
+    }
+
+
+def print_cluster() -> None:
+    """Print how much faster two Dask workers on loopback are than one."""
+    from distributed import LocalCluster
+
+    X, y, task = make_tasks(1_500, 100)
+    grid = {"C": [0.1, 1.0, 10.0], "beta": [0.01, 0.1, 1.0]}
+    search = kh.KernelSearchCV(
+        kh.MTONMKLRegressor(kernels="paper", relation="mixed"), grid, cv=4, n_jobs=-1, refit=False
+    )
+    seconds = []
+    for n_workers in (1, 2):
+        with (
+            LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1") as cluster,
+            kh.parallel.on_cluster(cluster.scheduler_address),
+        ):
+            search.fit(X[:300], y[:300], task=task[:300])  # workers import and compile
+            begin = time.perf_counter()
+            search.fit(X, y, task=task)
+            seconds.append(time.perf_counter() - begin)
+    rows = [[1, seconds[0], 1.0], [2, seconds[1], seconds[0] / seconds[1]]]
+    print_table("A search on Dask workers", ["workers", "seconds", "speed-up"], rows)
 
 
 def main() -> None:
@@ -202,18 +224,17 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=100)
     parser.add_argument("--task-size", type=int, default=SIZE)
     parser.add_argument("--kinds", nargs="+", default=["regression", "classification"])
-    parser.add_argument("--load", action="store_true")
-    parser.add_argument("--hours", type=int, default=400)
-    parser.add_argument("--full", type=int, default=5000)
-    parser.add_argument("--full-rank", type=int, default=200)
-    parser.add_argument("--ranks", type=int, nargs="+", default=[500, 2000])
+    parser.add_argument("--predict", type=int, help="how many rows to predict")
+    parser.add_argument("--cluster", action="store_true")
     parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         what, kind, *numbers = given.one
         print(json.dumps(run_one(what, kind, *map(int, numbers))))
-    elif given.load:
-        print_load(given.hours, given.ranks, given.full, given.full_rank)
+    elif given.predict:
+        print_prediction(given.predict, given.rank)
+    elif given.cluster:
+        print_cluster()
     else:
         print_sizes(given.kinds, given.sizes, given.rank, given.task_size)
 

@@ -56,19 +56,44 @@ def test_a_search_and_a_fit_equal_the_local_ones(cluster):
     np.testing.assert_array_equal(model.predict(X, task=task), other.predict(X, task=task))
 
 
-def test_a_search_survives_the_death_of_a_worker(cluster):
-    local = searched()
-    victim = next(iter(cluster.workers.values())).pid
+def fitted_apart(n_jobs=None):
+    rng = np.random.default_rng(1)
+    X, task = rng.normal(size=(480, 3)), np.repeat(np.arange(12), 40)
+    y = np.sin(X[:, 0]) + 0.1 * task * X[:, 1]
+    model = kh.MTONMKLRegressor(sharing="weights", n_jobs=n_jobs).fit(X, y, task=task)
+    return model.weights_, model.predict(X, task=task)
 
-    def kill():
-        time.sleep(0.2)
-        os.kill(victim, signal.SIGKILL)
 
-    killer = threading.Thread(target=kill)
+class Killer(threading.Thread):
+    """Kills the first worker of which the scheduler says that it is at work."""
+
+    def __init__(self, scheduler):
+        super().__init__(daemon=True)
+        self.scheduler, self.over = scheduler, threading.Event()
+        self.pid, self.under_way = None, 0
+
+    def run(self):
+        while not self.over.is_set():
+            for worker in list(self.scheduler.workers.values()):
+                self.pid, self.under_way = worker.pid, len(worker.processing)
+                if self.under_way:
+                    os.kill(self.pid, signal.SIGKILL)
+                    return
+            time.sleep(0.001)
+
+
+@pytest.mark.parametrize("work", [searched, fitted_apart])
+def test_work_survives_the_death_of_a_worker_that_is_at_it(cluster, work):
+    local, killer = work(), Killer(cluster.scheduler)
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
     killer.start()
     with on_cluster(cluster.scheduler_address):
-        spread = searched(n_jobs=-1)
+        spread = work(n_jobs=-1)
+    killer.over.set()
     killer.join()
+    assert killer.under_way > 0
+    assert killer.pid not in [worker.pid for worker in cluster.workers.values()]
     for mine, theirs in zip(local, spread, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 

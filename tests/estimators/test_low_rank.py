@@ -172,6 +172,30 @@ def test_unseen_tasks_and_new_labels_are_known_as_before():
     np.testing.assert_allclose(low.predict(X, task=new), exact.predict(X, task=new), atol=2e-2)
 
 
+def test_many_tiny_tasks_are_fitted_and_predicted_in_any_order():
+    """More samples than are solved at once, one or two a task: thinning them has to end."""
+    rng = np.random.default_rng(0)
+    n_tasks = 2_000
+    task = np.repeat(np.arange(n_tasks), 2)
+    X = rng.normal(size=(len(task), 2))
+    y = np.sin(X[:, 0]) + rng.normal(size=n_tasks)[task]
+    model = kh.MTONMKLRegressor(
+        kernels=[kh.Gaussian(1.0), kh.Linear()],
+        relation="mixed",
+        formulation="corrected",
+        beta=0.1,
+        operator="low_rank",
+        n_components=10,
+        tol=1e-2,
+    ).fit(X, y, task=task)
+    assert model.dual_gap_ <= 1e-2
+    order = rng.permutation(len(task))[:200]
+    found = model.predict(X[order], task=task[order])
+    alone = [model.predict(X[[i]], task=task[[i]])[0] for i in order[:5]]
+    np.testing.assert_allclose(found[:5], alone, atol=1e-10)
+    assert model.score(X, y, task=task) > 0.3
+
+
 def test_landmarks_are_the_same_every_time_and_far_from_each_other():
     X = np.concatenate([np.zeros((50, 2)), np.eye(2), 3.0 * np.eye(2)])
     bank = kh.KernelBank([kh.Gaussian(0.5)])

@@ -71,14 +71,17 @@ class JointStep(BoundInspection, RelatedTasks):
 
     def _coarse_start(
         self, joint: JointKernels, problems: list[TaskProblem], blocks: list[Block]
-    ) -> Solution:
+    ) -> Solution | None:
         """Return the solution of a part of the samples, each of which stands for several.
 
         Its weights are close to those of all samples, and cost less than one SVM with these. Its
         function is as well, and mostly so is what is left of it where entries of v are cut down.
+        Tasks of few samples are not thinned any further: there is no such part then.
         """
-        rough = clone(self).set_params(tol=max(self.tol, _ROUGH), **self._same_landmarks(joint))
         some = [one.thinned(joint.thinning) for one in problems]
+        if 2 * sum(len(one.rows) for one in some) > sum(len(one.rows) for one in problems):
+            return None
+        rough = clone(self).set_params(tol=max(self.tol, _ROUGH), **self._same_landmarks(joint))
         part = rough._evaluate(joint.kernels.bank, some)
         found = rough._solve_tasks(part, some)[0].together
         assert found is not None

@@ -53,9 +53,8 @@ class LowRankSystem:
         of = of[self._used]
         self._far = np.sqrt(far[of])
         self._own = np.flatnonzero(near.sum(axis=0)[of])
-        self._near = np.sqrt(near)[:, of[self._own]]
-        if len(near) and np.all(near == near[:1]):
-            self._near = self._near[:1]
+        alike = len(near) > 0 and bool(np.all(near == near[:1]))
+        self._near = np.sqrt(near[:1] if alike else near)[:, of[self._own]]
         self._spread = [
             (B.root(), np.flatnonzero(theta[of] > 0.0), np.sqrt(theta[of]))
             for theta, B in zip(between, operator.between, strict=True)

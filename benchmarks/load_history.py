@@ -1,0 +1,157 @@
+"""Load by low rank: what landmarks cost in accuracy, and the full history against boosting.
+
+    python benchmarks/load_history.py [--ranks 500 2000] [--hours 400]
+    python benchmarks/load_history.py --full 5000 [--full-rank 300]
+
+The first form fits 20 zones at some hours exactly and with landmarks. The second splits the whole
+history by time: models are fitted to hours of its first half and tested on hours of the second.
+Settings of both models, ours and gradient boosting with the zone as a category, are chosen on the
+last fifth of fewer training hours, never on test hours. Needs KERNELHOOD_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from _measure import print_table
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+import kernelhood as kh
+from kernelhood.datasets import load_load
+
+#: The year is left out: no value of the test period occurs in training.
+CALENDAR = ("month", "weekday", "holiday", "hour")
+N_LAGS, TUNING_HOURS, TEST_STEP = 8, 200, 50
+BETAS = (0.003, 0.01, 0.03, 0.1)
+BOOSTINGS: tuple[dict[str, Any], ...] = ({}, {"max_iter": 300, "learning_rate": 0.05})
+
+
+class Rows(NamedTuple):
+    """Points, targets and zones."""
+
+    X: Any
+    y: Any
+    zone: Any
+
+
+def banks() -> dict[str, Any]:
+    """Return banks for lags and a calendar whose numbers are categories."""
+    categorical = [N_LAGS + CALENDAR.index(name) for name in ("month", "weekday", "hour")]
+    wide = {"spreads": (1.0, 2.0, 4.0), "column_spreads": (2.0,)}
+    return {
+        "auto": kh.AutoBank(categorical=categorical),
+        "wide": kh.AutoBank({"lags": range(N_LAGS)}, categorical=categorical, **wide),
+    }
+
+
+def fit_ours(rows: Rows, bank: Any, beta: float, **settings: Any) -> Any:
+    model = kh.MTONMKLRegressor(
+        kernels=bank,
+        loss="squared",
+        beta=beta,
+        relation="mixed",
+        formulation="corrected",
+        **settings,
+    )
+    return model.fit(rows.X, rows.y, task=rows.zone)
+
+
+def with_zone(rows: Rows) -> Any:
+    return np.column_stack([rows.X, [int(name.split()[1]) for name in rows.zone]])
+
+
+def fit_theirs(rows: Rows, **settings: Any) -> Any:
+    model = HistGradientBoostingRegressor(
+        categorical_features=[rows.X.shape[1]], random_state=0, **settings
+    )
+    return model.fit(with_zone(rows), rows.y)
+
+
+def error(predicted: Any, rows: Rows) -> float:
+    """Return 1000 times the mean squared error, in variances of a zone."""
+    return 1e3 * float(np.mean((predicted - rows.y) ** 2))
+
+
+def spread_over(hours: Any, count: int) -> Any:
+    """Return hours at equal distances."""
+    return hours[:: max(1, len(hours) // count)][:count]
+
+
+def chosen(at: Any, hours: Any, rank: int) -> tuple[tuple[str, float], dict[str, Any]]:
+    """Return the settings of both models that are best on the last fifth of the hours."""
+    cut = 4 * len(hours) // 5
+    train, late = at(spread_over(hours[:cut], TUNING_HOURS)), at(hours[cut:][::TEST_STEP])
+    found = {}
+    for name, bank in banks().items():
+        for beta in BETAS:
+            model = fit_ours(train, bank, beta, operator="low_rank", n_components=rank)
+            found[name, beta] = error(model.predict(late.X, task=late.zone), late)
+            print(f"validation: {name}, beta={beta:g}: {found[name, beta]:.2f}", flush=True)
+    theirs = [error(fit_theirs(train, **own).predict(with_zone(late)), late) for own in BOOSTINGS]
+    print(f"validation: boosting {BOOSTINGS}: {np.round(theirs, 2)}", flush=True)
+    return min(found, key=lambda key: found[key]), BOOSTINGS[int(np.argmin(theirs))]
+
+
+def print_full(at: Any, order: Any, count: int, rank: int) -> None:
+    past, future = np.split(order, [len(order) // 2])
+    (name, beta), boosting = chosen(at, past, rank)
+    train, test = at(spread_over(past, count)), at(future[::TEST_STEP])
+    rows = []
+    begin = time.process_time()
+    model = fit_ours(train, banks()[name], beta, operator="low_rank", n_components=rank)
+    seconds = time.process_time() - begin
+    miss = error(model.predict(test.X, task=test.zone), test)
+    what = f"low rank {rank}, bank {name}, beta={beta:g}"
+    rows.append([len(train.y), what, seconds, miss, f"{model.dual_gap_:.1e}"])
+    begin = time.process_time()
+    boosted = fit_theirs(train, **boosting)
+    seconds = time.process_time() - begin
+    miss = error(boosted.predict(with_zone(test)), test)
+    rows.append([len(train.y), f"gradient boosting {boosting or ''}", seconds, miss, ""])
+    head = ["N", "model", "CPU", "1000 x MSE", "gap"]
+    print_table("Load, fitted to the first half, tested on the second", head, rows)
+
+
+def print_ranks(at: Any, order: Any, count: int, ranks: list[int], beta: float) -> None:
+    past, future = np.split(order, [len(order) // 2])
+    train, test = at(spread_over(past, count)), at(future[::TEST_STEP])
+    rows = []
+    kinds = [{"operator": "dense", "cache_size": 1e5}]
+    kinds += [{"operator": "low_rank", "n_components": rank} for rank in ranks]
+    for own in kinds:
+        begin = time.process_time()
+        model = fit_ours(train, banks()["wide"], beta, **own)
+        seconds = time.process_time() - begin
+        miss = error(model.predict(test.X, task=test.zone), test)
+        name = f"low rank {own['n_components']}" if "n_components" in own else "exact"
+        rows.append([len(train.y), name, seconds, miss, f"{model.dual_gap_:.1e}"])
+        print(rows[-1], flush=True)
+    print_table("Load, exact and approximated", ["N", "model", "CPU", "1000 x MSE", "gap"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hours", type=int, default=400)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[500, 2000])
+    parser.add_argument("--beta", type=float, default=0.03)
+    parser.add_argument("--full", type=int, help="training hours of the full history")
+    parser.add_argument("--full-rank", type=int, default=300)
+    given = parser.parse_args()
+    data = load_load(n_samples=None, lags=N_LAGS, calendar=CALENDAR)
+    order = np.unique(data.sample_id)
+
+    def at(hours: Any) -> Rows:
+        where = np.isin(data.sample_id, hours)
+        return Rows(data.X[where], data.y[where], data.task[where])
+
+    if given.full:
+        print_full(at, order, given.full, given.full_rank)
+    else:
+        print_ranks(at, order, given.hours, given.ranks, given.beta)
+
+
+if __name__ == "__main__":
+    main()

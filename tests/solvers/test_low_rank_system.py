@@ -1,0 +1,42 @@
+"""Linear systems of low rank against the same systems written out."""
+
+import numpy as np
+import pytest
+
+from kernelhood.operators import low_rank
+from kernelhood.operators.combined import combined_matrix
+from kernelhood.solvers.low_rank import cell
+from kernelhood.solvers.low_rank.system import LowRankSystem
+from tests.operators.examples import KINDS, kernels_of
+from tests.operators.test_low_rank import low_rank_of, written_out
+
+
+@pytest.mark.parametrize("megabytes", [0.0, 100.0])
+@pytest.mark.parametrize(("small", "kept"), [(32, 512), (7, 512), (0, 0)])
+@pytest.mark.parametrize("most", [1, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_and_large_cells_solve_the_same_system(kind, most, small, kept, megabytes):
+    """With one feature for each kernel cells have more samples than features."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(low_rank, "_ROWS_AT_ONCE", 7)
+        patch.setattr(cell, "_SMALL", small)
+        patch.setattr(cell, "_KEPT_GRAM", kept)
+        given, _ = kernels_of("all tasks", kind)
+        kernels = low_rank_of(given, most, megabytes=megabytes)
+        held, rng = written_out(kernels), np.random.default_rng(0)
+        n, weights = held.n_samples, rng.random(held.n_weights)
+        weights[::4] = 0.0
+        K = combined_matrix(held.combined(weights, 0.0, held.row_buffer()))
+        for starts in (kernels.cells.starts, kernels.cells.starts[[0, -1]]):
+            system = LowRankSystem(kernels, weights, starts)
+            v = rng.normal(size=n)
+            np.testing.assert_allclose(system.multiply(v), K @ v, atol=1e-10)
+            assert system.trace() == pytest.approx(np.trace(K))
+            d, groups = rng.uniform(0.1, 10.0, n), len(starts) - 1
+            system.factorise(d)
+            E = np.repeat(np.eye(groups), np.diff(starts), axis=0)
+            whole = np.block([[K + np.diag(d), E], [E.T, np.zeros((groups, groups))]])
+            right, sums = rng.normal(size=(n, 2)), rng.normal(size=(groups, 2))
+            x, b = system.solve_with_sums(right, sums)
+            expected = np.linalg.solve(whole, np.vstack([right, sums]))
+            np.testing.assert_allclose(np.vstack([x, b]), expected, atol=1e-8)
