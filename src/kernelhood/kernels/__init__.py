@@ -4,11 +4,11 @@ from kernelhood.kernels.auto import BANKS, AutoBank
 from kernelhood.kernels.bank import KernelBank, default_bank
 from kernelhood.kernels.base import Kernel
 from kernelhood.kernels.constant import Constant
-from kernelhood.kernels.custom import Custom
 from kernelhood.kernels.equality import Equality
 from kernelhood.kernels.inputs import FittedInputs, InputSummary
 from kernelhood.kernels.precomputed import Precomputed
 from kernelhood.kernels.standard import (
+    Custom,
     Gaussian,
     Linear,
     Normalized,

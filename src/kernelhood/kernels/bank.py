@@ -11,11 +11,9 @@ from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import Pair
 from kernelhood.kernels.base import Kernel, Points, restrict
 from kernelhood.kernels.equality import Equality
-from kernelhood.kernels.group import Plan, Sums, core_of, plan_of
+from kernelhood.kernels.group import Plan, Sums, add_up, core_of, plan_of
 from kernelhood.kernels.inputs import FittedInputs, ImputedInputs, InputSummary
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial, as_kernel
-
-_BLOCK = 2**17
 
 
 class KernelBank(Sequence[Kernel]):
@@ -207,7 +205,7 @@ class KernelBank(Sequence[Kernel]):
         found = np.zeros((len(weights), n, Z.shape[0])) if out is None else out
         scale = np.broadcast_to(weights[:, used], (len(weights), len(used), n))
         target = np.broadcast_to(np.arange(n), (len(used), n))
-        _sum(
+        add_up(
             self._plan_for(used),
             X,
             Z,
@@ -247,7 +245,7 @@ class KernelBank(Sequence[Kernel]):
         target = first + np.arange(len(self))[:, None]
         scale = np.broadcast_to(change, (1, *target.shape))
         out = np.zeros((n_groups * len(self), Z.shape[0]))
-        found = _sum(self._plan, X, Z, Sums(scale, target, out))
+        found = add_up(self._plan, X, Z, Sums(scale, target, out))
         return found if groups is None else found.reshape(n_groups, len(self), -1)
 
 
@@ -263,21 +261,6 @@ def default_bank() -> KernelBank:
     """
     gaussians = [Normalized(Gaussian(2.0**k)) for k in range(1, 9)]
     return KernelBank([Normalized(Linear()), Normalized(Polynomial()), *gaussians])
-
-
-def _sum(plan: Plan, X: Points, Z: Points, sums: Sums) -> Array:
-    """Add the rows of kernels to sums, block by block, and return these."""
-    sides = [(group, group.side(Z)) for group in plan.groups]
-    step = max(1, _BLOCK // max(1, Z.shape[0]))
-    for start in range(0, X.shape[0], step):
-        part, rows = sums.rows(start, start + step), X[start : start + step]
-        for place, kernel in plan.others:
-            part.add(place, np.require(kernel(rows, Z), np.float64, ["C", "W"]))
-        for group, side in sides:
-            pair = Pair(restrict(rows, group.columns), side)
-            for one in group.passes:
-                one.add(pair, part)
-    return sums.out
 
 
 def kernel_name(kernel: Kernel) -> str:

@@ -22,6 +22,7 @@ from kernelhood.kernels.base import Columns, Kernel, Points, ProductKernel, inve
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial
 
 _LONGEST_LADDER = 16
+_BLOCK = 2**17
 
 
 @dataclass(frozen=True)
@@ -239,3 +240,18 @@ def _ladders(gaussians: list[tuple[float, int]]) -> list[list[Rung]]:
         else:
             chains.append([(spread, place, 0)])
     return chains
+
+
+def add_up(plan: Plan, X: Points, Z: Points, sums: Sums) -> Array:
+    """Add the rows of kernels to sums, block by block, and return these."""
+    sides = [(group, group.side(Z)) for group in plan.groups]
+    step = max(1, _BLOCK // max(1, Z.shape[0]))
+    for start in range(0, X.shape[0], step):
+        part, rows = sums.rows(start, start + step), X[start : start + step]
+        for place, kernel in plan.others:
+            part.add(place, np.require(kernel(rows, Z), np.float64, ["C", "W"]))
+        for group, side in sides:
+            pair = Pair(restrict(rows, group.columns), side)
+            for one in group.passes:
+                one.add(pair, part)
+    return sums.out
