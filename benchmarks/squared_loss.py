@@ -126,7 +126,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer samples and repeats")
     quick = parser.parse_args().quick
     with threadpool_limits(limits=1):
-        against_kernel_ridge(500 if quick else 2000, 1 if quick else 5)
+        against_kernel_ridge(500 if quick else 2000, 1 if quick else 3)
         against_himalaya(200 if quick else 500)
 
 
