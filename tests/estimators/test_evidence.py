@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -205,9 +206,14 @@ def test_other_fits_have_no_standard_deviations():
         fitted.predict(NEW, return_std=True)
 
 
-def test_quantiles_of_other_losses_are_refused():
-    with pytest.raises(ValueError, match="use predict with return_std=True"):
-        model().fit(X, Y).predict_quantiles(NEW)
+def test_quantiles_are_those_of_the_process():
+    fitted = model().fit(X, Y)
+    mean, std = fitted.predict(NEW, return_std=True)
+    found = fitted.predict_quantiles(NEW, quantiles=[0.05, 0.5, 0.8])
+    expected = np.stack([norm(mean, std).ppf(level) for level in (0.05, 0.5, 0.8)], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="quantiles must be levels"):
+        fitted.predict_quantiles(NEW, quantiles=[0.5, 0.2])
 
 
 def test_free_intercepts_say_nothing_of_a_new_task():

@@ -44,8 +44,8 @@ class SelfTuned(Answers, BaseEstimator):
         for all tasks and nothing else) are tried. A single task relates to none.
     task_groups : mapping of task to group, TaskRelation, or list of these, optional
         Relations to try besides.
-    formulation : {"corrected", "normalized"}, optional
-        The only one to use.
+    formulation : {"corrected", "normalized", "evidence"}, optional
+        The only one to use; "evidence" in regression with squared loss only.
     cv : int, float, splitter or iterable
         As in `KernelSearchCV`. The rows of an integer number of folds are mixed first, and there
         are no more folds than rows.
@@ -173,7 +173,9 @@ class SelfTuned(Answers, BaseEstimator):
         y = y if y is None else as_target(y)
         names, ledger = self._opened(X, y, task, groups, sample_weight)
         sizes = [sum(len(one.train.rows) for one in part) for part in ledger.parts]
-        candidates = candidates_of(self, len(names), round(float(np.mean(sizes))))
+        n_rows = int(np.count_nonzero(y == y)) if np.ndim(y) > 1 else _num_samples(X)
+        n_trained = round(float(np.mean(sizes)))
+        candidates = candidates_of(self, len(names), n_trained, n_rows)
         try:
             best = chosen(ledger, candidates)
         finally:

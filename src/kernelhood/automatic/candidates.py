@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood.automatic.kinds import DEFAULT, PRICES, Kind, rewarded
+from kernelhood.automatic.kinds import DEFAULT, EVIDENCE, PRICES, Kind, rewarded
 from kernelhood.relations import TaskGroups, TaskRelation
 
 #: With more tasks, weights of every task and kernel are too many to be worth their time.
 _MANY_TASKS = {"small": 30}
 _MANY = 5
+
+#: The evidence holds all kernel matrices, and takes time with the cube of the samples.
+_MOST_ROWS = {"small": 2000}
+_MOST = 600
 
 #: Weights of the concentration term of `normalized`, as a share of C / n_samples.
 REWARDS = {"fast": (0.5,), "full": (0.03, 0.5, 2.0)}
@@ -28,7 +32,7 @@ RELATIONS: dict[str, Settings] = {
     "functions": {"relation": "functions", "specific_cost": 1.0},
 }
 
-_FORMULATIONS = ("corrected", "normalized")
+_FORMULATIONS = ("corrected", "normalized", "evidence")
 _LOSSES = ("epsilon_insensitive", "squared")
 _EPSILONS = (0.1, 0.01, 0.4)
 
@@ -42,11 +46,13 @@ class Candidates:
     banks, relations, losses : dict of dict
         Parameters of the estimator by the word for each. Kinds are compared with the first loss.
     formulations : tuple of str
-        "corrected", "normalized" or both.
+        Some of "corrected", "normalized" and, for squared loss, "evidence".
     rewards : tuple of float
         Weights of the concentration term of `normalized`.
     n_tasks, n_samples : int
         Size of the training part of a split.
+    n_rows : int
+        Rows that the chosen model is fitted to.
     """
 
     banks: Mapping[str, Settings]
@@ -56,6 +62,7 @@ class Candidates:
     rewards: tuple[float, ...]
     n_tasks: int
     n_samples: int
+    n_rows: int
 
     def kinds(self, bank: str) -> list[Kind]:
         """Return the kinds that begin the race with one of the banks."""
@@ -67,7 +74,9 @@ class Candidates:
         ]
         if "corrected" in self.formulations:
             return begin
-        return [one for kind in begin for one in self.normalized(kind)]
+        if "normalized" in self.formulations:
+            return [one for kind in begin for one in self.normalized(kind)]
+        return [kind.changed(ladder=EVIDENCE) for kind in begin]
 
     def default(self) -> Kind | None:
         """Return the kind of the estimators as they come, None where that may not be chosen."""
@@ -108,6 +117,38 @@ class Candidates:
             rows = max(1, rows // self.n_tasks)
         return [rewarded(leader, share, rows) for share in self.rewards]
 
+    def evidence(self, leader: Kind) -> list[Kind]:
+        """Return kinds whose strength the likelihood chooses, with the leader's relation or mixed.
+
+        The first bank, which has few kernels, is the one that the likelihood can be trusted with.
+        """
+        squared = [word for word, own in self.losses.items() if own.get("loss") == "squared"]
+        if "evidence" not in self.formulations or not squared:
+            return []
+        banks = [
+            bank
+            for bank in dict.fromkeys([next(iter(self.banks)), leader.bank])
+            if self.n_rows <= _MOST_ROWS.get(bank, _MOST)
+        ]
+        # Free intercepts, as functions have them, would leave new tasks without a deviation.
+        relations = [leader.relation] if leader.relation != "functions" else []
+        relations += ["mixed"] if "mixed" in self.relations else []
+        return [
+            leader.changed(
+                bank=bank,
+                relation=relation,
+                loss=squared[0],
+                settings={
+                    **self.banks[bank],
+                    **self.relations[relation],
+                    **self.losses[squared[0]],
+                },
+                ladder=EVIDENCE,
+            )
+            for bank in banks
+            for relation in dict.fromkeys(relations)
+        ]
+
     def _is_default(self, leader: Kind) -> bool:
         default = self.default()
         words = (leader.bank, leader.relation)
@@ -115,7 +156,7 @@ class Candidates:
         return several and default is not None and words == (default.bank, default.relation)
 
 
-def candidates_of(asked: Any, n_tasks: int, n_samples: int) -> Candidates:
+def candidates_of(asked: Any, n_tasks: int, n_samples: int, n_rows: int) -> Candidates:
     """Return what the parameters of an estimator leave open.
 
     Parameters
@@ -124,6 +165,8 @@ def candidates_of(asked: Any, n_tasks: int, n_samples: int) -> Candidates:
         With its parameters.
     n_tasks, n_samples : int
         Size of the training part of a split.
+    n_rows : int
+        Rows that the chosen model is fitted to.
     """
     grid = asked.grid if isinstance(asked.grid, dict) else {}
     _check_grid(asked, grid)
@@ -139,6 +182,7 @@ def candidates_of(asked: Any, n_tasks: int, n_samples: int) -> Candidates:
         rewards,
         n_tasks,
         n_samples,
+        n_rows,
     )
 
 
@@ -149,11 +193,10 @@ def _check_grid(asked: Any, grid: Settings) -> None:
             raise ValueError(f"grid names {name!r}; it may name {', '.join(known)}.")
         if isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
             raise ValueError(f"grid[{name!r}] must be a list of values to try, got {values!r}.")
-    wrong = [one for one in grid.get("formulation", ()) if one not in _FORMULATIONS]
+    offered = _FORMULATIONS if "loss" in known else _FORMULATIONS[:2]
+    wrong = [one for one in grid.get("formulation", ()) if one not in offered]
     if wrong:
-        raise ValueError(
-            f"grid['formulation'] may hold {', '.join(_FORMULATIONS)}, got {wrong[0]!r}."
-        )
+        raise ValueError(f"grid['formulation'] may hold {', '.join(offered)}, got {wrong[0]!r}.")
 
 
 def _banks(kernels: Any, tried: Any) -> dict[str, Settings]:

@@ -39,7 +39,9 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
     leader = race.vary(candidates.variants(leader.kind))
     leader = race.challenge(candidates.other_losses(leader.kind))
     if leader.kind.formulation == "corrected":
-        race.challenge(candidates.normalized(leader.kind))
+        leader = race.challenge(candidates.normalized(leader.kind))
+    if leader.kind.formulation != "evidence":
+        race.challenge(candidates.evidence(leader.kind))
     ledger.begin("refining")
     race.refine()
     return race.settle()

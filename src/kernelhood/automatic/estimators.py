@@ -133,6 +133,7 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
 
     _parameter_constraints: dict[str, Any] = {
         **SelfTuned._parameter_constraints,
+        "formulation": [StrOptions({"corrected", "normalized", "evidence"}), None],
         "loss": [str, Loss, None],
         "epsilon": [Interval(Real, 0, None, closed="left"), None],
         "quantile": [Interval(Real, 0, 1, closed="neither")],

@@ -20,19 +20,22 @@ class Ladder:
         Those to begin with, from strong regularisation to weak.
     ends : pair of float
         The strongest and the weakest level that are ever tried.
+    formulation : str
+        Levels of "corrected" are powers of ten of 1 / beta, those of "normalized" powers of ten of
+        C; "evidence" chooses its own strength and has one level.
     reward : float, optional
-        beta / C of `normalized`, whose levels are powers of ten of C; `corrected` has none, and its
-        levels are powers of ten of 1 / beta.
+        beta / C of `normalized`.
     """
 
     levels: tuple[float, ...]
     ends: tuple[float, float]
+    formulation: str = "corrected"
     reward: float | None = None
 
     @property
     def step(self) -> float:
         """The distance of the first levels."""
-        return self.levels[1] - self.levels[0]
+        return self.levels[1] - self.levels[0] if len(self.levels) > 1 else 1.0
 
     @property
     def parts(self) -> tuple[float, ...]:
@@ -41,6 +44,8 @@ class Ladder:
 
     def at(self, level: float) -> dict[str, Any]:
         """Return the parameters of a level."""
+        if self.formulation == "evidence":
+            return {"formulation": "evidence"}
         if self.reward is None:
             return {"formulation": "corrected", "C": 1.0, "beta": float(10.0**-level)}
         C = float(10.0**level)
@@ -57,7 +62,9 @@ PRICES = Ladder((0.5, 2.0), (-1.0, 6.5))
 
 
 #: Its level 0 is the predictor of C=1, eta=16 and beta=0.001, what the estimators have untuned.
-DEFAULT = Ladder((0.0, 1.0), (-2.5, 4.5), 5e-4)
+DEFAULT = Ladder((0.0, 1.0), (-2.5, 4.5), "normalized", 5e-4)
+
+EVIDENCE = Ladder((0.0,), (0.0, 0.0), "evidence")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +92,7 @@ class Kind:
     @property
     def formulation(self) -> str:
         """The word for the problem that is solved."""
-        return "corrected" if self.ladder.reward is None else "normalized"
+        return self.ladder.formulation
 
     @property
     def name(self) -> str:
@@ -117,4 +124,5 @@ def rewarded(kind: Kind, share: float, n_samples: int) -> Kind:
     n_samples : int
         Samples that are solved together.
     """
-    return replace(kind, ladder=Ladder((0.5, 1.5), (-2.5, 4.5), share / (4.0 * n_samples)))
+    reward = share / (4.0 * n_samples)
+    return replace(kind, ladder=Ladder((0.5, 1.5), (-2.5, 4.5), "normalized", reward))

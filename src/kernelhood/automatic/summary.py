@@ -48,7 +48,7 @@ def described(entry: Entry) -> str:
     words.append(_BANKS.get(kind.bank, f"the {kind.bank} kernels"))
     numbers = {name: entry.params[name] for name in ("C", "beta") if name in entry.params}
     shown = ", ".join(f"{name}={value:.3g}" for name, value in numbers.items())
-    words += [kind.loss, f"formulation {kind.formulation} with {shown}"]
+    words += [kind.loss, f"formulation {kind.formulation}" + (f" with {shown}" if shown else "")]
     return "; ".join(word for word in words if word)
 
 
@@ -100,7 +100,7 @@ def _against(ledger: Ledger, best: Entry, other: Entry | None, start: str) -> st
 def _edge(best: Entry) -> str:
     """Return what to do where the chosen model is at an end of its path."""
     low, high = best.kind.ladder.ends
-    if low < best.level < high:
+    if low < best.level < high or low == high:
         return ""
     which = "strongest" if best.level <= low else "weakest"
     name = "beta" if best.kind.formulation == "corrected" else "C"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import Array
@@ -17,7 +18,7 @@ from kernelhood.related.adapting import RelatedTasks
 from kernelhood.related.prediction import UNSEEN, described
 from kernelhood.solvers.least_squares.posterior import Posterior
 from kernelhood.tasks import TaskRows, rows_by_label
-from kernelhood.uncertainty.quantiles import QuantilePath
+from kernelhood.uncertainty.quantiles import QuantilePath, checked_levels
 
 _ROWS_AT_ONCE = 2_048
 
@@ -238,13 +239,22 @@ class GaussianRegression(RelatedTasks, QuantilePath):
             for pair in pairs
         ]
 
-    def _fit_levels(self, levels: list[float]) -> None:
-        if self._is_gaussian:
-            raise ValueError(
-                "predict_quantiles fits the quantile loss, which formulation='evidence' has no "
-                "reading for: use predict with return_std=True, or another formulation."
-            )
-        super()._fit_levels(levels)
+    def predict_quantiles(
+        self,
+        X: Any,
+        *,
+        task: Any = None,
+        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
+        task_features: Any = None,
+    ) -> Array:
+        """Return quantiles; with ``formulation="evidence"``, those of the Gaussian process."""
+        if not self._is_gaussian:
+            told = {"task": task, "quantiles": quantiles, "task_features": task_features}
+            return super().predict_quantiles(X, **told)
+        check_is_fitted(self)
+        levels = checked_levels(quantiles)
+        mean, std = self.predict(X, task=task, task_features=task_features, return_std=True)
+        return np.asarray(mean[..., None] + std[..., None] * ndtri(levels))
 
     def __getstate__(self) -> Any:
         """Leave out factors of covariances: they are made again when they are needed."""

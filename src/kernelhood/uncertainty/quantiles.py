@@ -40,6 +40,8 @@ class QuantilePath(LossChoice):
         from the solution of the level below it, and all are kept until the next `fit`, so that only
         the first call takes time. Where the functions of two levels cross, their values are
         exchanged, which never makes the quantiles worse. What `adapt` has learned is not in them.
+        With ``formulation="evidence"`` nothing is fitted: the quantiles are those of the Gaussian
+        process.
 
         Parameters
         ----------
