@@ -14,13 +14,13 @@ import numpy as np
 from _measure import print_table
 
 from kernelhood.experiments.data import LOADERS, kind_of, load
+from kernelhood.experiments.job import task_scores
 from kernelhood.experiments.methods import make_estimator
 from kernelhood.experiments.protocol import (
     CLASSIFICATION,
     METRICS,
     run_seed,
     split_rows,
-    task_scores,
 )
 
 FORMULATIONS = ("mt-onmkl", "mt-onmkl-corrected", "mt-onmkl-printed")
