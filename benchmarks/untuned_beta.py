@@ -13,8 +13,7 @@ import argparse
 import numpy as np
 from _measure import print_table
 
-from kernelhood.experiments.data import LOADERS, kind_of, load
-from kernelhood.experiments.job import task_scores
+from kernelhood.experiments.data import LOADERS, kind_of, load, task_scores
 from kernelhood.experiments.methods import make_estimator
 from kernelhood.experiments.protocol import (
     CLASSIFICATION,

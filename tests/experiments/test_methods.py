@@ -5,7 +5,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 import kernelhood as kh
 from kernelhood import MTONMKLClassifier
 from kernelhood.estimators import METHODS
-from kernelhood.experiments.job import task_scores
+from kernelhood.experiments.data import task_scores
 from kernelhood.experiments.methods import (
     GRIDS,
     check_methods,

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import get_scorer_names
 
 from kernelhood.datasets import load_digits_tasks
-from kernelhood.experiments.job import task_scores
+from kernelhood.experiments.data import task_scores
 from kernelhood.experiments.protocol import (
     METRICS,
     choose_metrics,

@@ -1,4 +1,4 @@
-"""The data sets of the comparison: by name, or a user's own."""
+"""The data sets of the comparison, by name or a user's own, and scores of models on them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from sklearn.utils.multiclass import type_of_target
 
 from kernelhood import datasets
 from kernelhood._typing import AnyArray
+from kernelhood.calibration.true_classes import true_probabilities
 from kernelhood.datasets._files import REGISTRY, get_data_home
-from kernelhood.experiments.protocol import CLASSIFICATION, REGRESSION
+from kernelhood.experiments.protocol import CLASSIFICATION, REGRESSION, Metric
 
 
 @dataclass(frozen=True)
@@ -160,3 +161,29 @@ def _kind(name: str, asked: str | None, y: AnyArray) -> str:
     if asked not in (None, CLASSIFICATION, REGRESSION):
         raise ValueError(f"data set {name!r} has kind={asked!r}; give {KINDS}.")
     return asked or (REGRESSION if type_of_target(y) == "continuous" else CLASSIFICATION)
+
+
+def task_scores(
+    metric: Metric, model: Any, X: Any, y: AnyArray, task: AnyArray
+) -> dict[Any, float]:
+    """Return the score of every task on its own rows.
+
+    Parameters
+    ----------
+    metric : Metric
+        The score.
+    model : estimator
+        Fitted.
+    X, y, task
+        Rows of all tasks.
+    """
+    if metric.needs_probability:
+        values = true_probabilities(model, X, y, task)
+    else:
+        output = model.decision_function if metric.needs_decision else model.predict
+        values = np.asarray(output(X, task=task))
+    scores = {}
+    for name in dict.fromkeys(task.tolist()):
+        rows = task == name
+        scores[name] = float(metric.score(y[rows], values[rows]))
+    return scores

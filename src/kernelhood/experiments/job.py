@@ -16,9 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from kernelhood._typing import AnyArray
-from kernelhood.calibration.true_classes import true_probabilities
-from kernelhood.experiments.data import Samples, fingerprint, kind_of, load
+from kernelhood.experiments.data import Samples, fingerprint, kind_of, load, task_scores
 from kernelhood.experiments.methods import (
     ALIGNED,
     make_estimator,
@@ -29,7 +27,6 @@ from kernelhood.experiments.methods import (
 from kernelhood.experiments.protocol import (
     CLASSIFICATION,
     METRICS,
-    Metric,
     run_seed,
     split_rows,
 )
@@ -224,29 +221,3 @@ def _finite(value: Any) -> Any:
 
 def _versions() -> Mapping[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
-
-
-def task_scores(
-    metric: Metric, model: Any, X: Any, y: AnyArray, task: AnyArray
-) -> dict[Any, float]:
-    """Return the score of every task on its own rows.
-
-    Parameters
-    ----------
-    metric : Metric
-        The score.
-    model : estimator
-        Fitted.
-    X, y, task
-        Rows of all tasks.
-    """
-    if metric.needs_probability:
-        values = true_probabilities(model, X, y, task)
-    else:
-        output = model.decision_function if metric.needs_decision else model.predict
-        values = np.asarray(output(X, task=task))
-    scores = {}
-    for name in dict.fromkeys(task.tolist()):
-        rows = task == name
-        scores[name] = float(metric.score(y[rows], values[rows]))
-    return scores

@@ -2,9 +2,8 @@
 
 from kernelhood.kernels.auto import BANKS, AutoBank
 from kernelhood.kernels.bank import KernelBank, default_bank
-from kernelhood.kernels.base import Kernel
+from kernelhood.kernels.base import Custom, Kernel
 from kernelhood.kernels.constant import Constant
-from kernelhood.kernels.custom import Custom
 from kernelhood.kernels.equality import Equality
 from kernelhood.kernels.inputs import FittedInputs, InputSummary
 from kernelhood.kernels.standard import (

@@ -7,6 +7,7 @@ bank can share the products among all of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -73,6 +74,35 @@ class Kernel(ABC):
 
     def __sklearn_clone__(self) -> Self:
         return self
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """Any function that maps (X, Z) to a matrix of shape (n, m).
+
+    Parameters
+    ----------
+    function : callable
+        Has to be positive semi-definite; this is not checked.
+
+    Examples
+    --------
+    >>> from kernelhood import Custom
+    >>> Custom(lambda X, Z: (X @ Z.T) ** 3)([[1.0]], [[2.0], [3.0]])
+    array([[ 8., 27.]])
+    """
+
+    function: Callable[[Points, Points], Any]
+
+    def evaluate(self, X: Points, Z: Points) -> Array:
+        """Return the function's matrix after a look at its shape."""
+        K = np.asarray(self.function(X, Z), dtype=np.float64)
+        if K.shape != (X.shape[0], Z.shape[0]):
+            raise ValueError(
+                f"kernel function {_name(self.function)} returned shape {K.shape}, "
+                f"expected {(X.shape[0], Z.shape[0])}."
+            )
+        return K
 
 
 class ProductKernel(Kernel):
@@ -157,3 +187,7 @@ def _checked_columns(columns: Any) -> Columns:
     if not checked or any(not isinstance(c, str) and c < 0 for c in checked):
         raise ValueError(f"columns must be names or numbers from 0, got {list(columns)}.")
     return checked
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))

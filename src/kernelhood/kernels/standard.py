@@ -12,8 +12,14 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from kernelhood._typing import Array
 from kernelhood.kernels._points import quiet, square_norms
 from kernelhood.kernels._products import Products
-from kernelhood.kernels.base import Kernel, Points, ProductKernel, inverse_norms, restrict
-from kernelhood.kernels.custom import Custom
+from kernelhood.kernels.base import (
+    Custom,
+    Kernel,
+    Points,
+    ProductKernel,
+    inverse_norms,
+    restrict,
+)
 
 
 @dataclass(frozen=True)
