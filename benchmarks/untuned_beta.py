@@ -20,8 +20,8 @@ from kernelhood.experiments.protocol import (
     METRICS,
     run_seed,
     split_rows,
-    task_scores,
 )
+from kernelhood.experiments.task_scores import task_scores
 
 FORMULATIONS = ("mt-onmkl", "mt-onmkl-corrected", "mt-onmkl-printed")
 BETAS = (1.0, 1.0 / 16.0, 1e-2, 1e-3, 1e-4)

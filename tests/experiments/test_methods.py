@@ -9,7 +9,6 @@ from sklearn.model_selection import ParameterGrid
 import kernelhood as kh
 from kernelhood import MTONMKLClassifier
 from kernelhood.estimators import METHODS
-from kernelhood.experiments.job import task_scores
 from kernelhood.experiments.methods import (
     GRIDS,
     Memory,
@@ -23,6 +22,7 @@ from kernelhood.experiments.methods import (
     search,
 )
 from kernelhood.experiments.protocol import METRICS, TABLE_1
+from kernelhood.experiments.task_scores import task_scores
 from kernelhood.formulations import FORMULATIONS
 
 

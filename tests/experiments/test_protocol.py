@@ -9,8 +9,8 @@ from kernelhood.experiments.protocol import (
     published_score,
     run_seed,
     split_rows,
-    task_scores,
 )
+from kernelhood.experiments.task_scores import task_scores
 
 
 def test_every_task_and_class_is_split_alike():
