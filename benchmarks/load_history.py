@@ -25,7 +25,7 @@ from kernelhood.datasets import load_load
 #: The year is left out: no value of the test period occurs in training.
 CALENDAR = ("month", "weekday", "holiday", "hour")
 N_LAGS, TUNING_HOURS, TEST_STEP = 8, 200, 50
-BETAS = (0.003, 0.01, 0.03, 0.1)
+BETAS = (0.0003, 0.001, 0.003, 0.01, 0.03)
 BOOSTINGS: tuple[dict[str, Any], ...] = ({}, {"max_iter": 300, "learning_rate": 0.05})
 
 

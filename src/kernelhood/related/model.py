@@ -161,13 +161,3 @@ class RelatedModel(RelationSettings):
         ):
             part[components] = own
         self._all_coef = np.hstack(coefficients)
-
-    def __getstate__(self) -> Any:
-        """Leave out the relation's matrices, which follow from the relation."""
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_matrices"}
-
-    def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "_matrix_weights"):
-            self._matrices = self.relation_.structure(self.tasks_)

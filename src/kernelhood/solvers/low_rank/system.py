@@ -68,6 +68,7 @@ class LowRankSystem:
         self._starts = operator.cells.starts
         self._within = OwnParts(self._starts, len(self._own)) if len(self._own) else None
         self._trace = 0.0
+        self._Z: Array | None = None
         self._kept = self._read()
 
     def _read(self) -> list[Part] | None:
@@ -131,8 +132,8 @@ class LowRankSystem:
 
     def factorise(self, d: Array) -> None:
         """Factorise with a diagonal, of shape (n_samples,) and positive."""
-        self._d = d
-        S, ones = np.eye(self.n_common), np.ones((self.n_samples, 1))
+        self._d, self._Z = d, None
+        S = np.eye(self.n_common)
         for part in self.parts():
             if self._within is None:
                 P = part.G / np.sqrt(d[part.rows])[:, None]
@@ -144,13 +145,11 @@ class LowRankSystem:
             S += P.T @ P
         self._S = cho_factor(S, lower=True) if self.n_common else None
         if self.by_cell:
-            inverse = self._solve_within(ones)
+            inverse = self._solve_within(np.ones((self.n_samples, 1)))
             self._a = np.add.reduceat(inverse[:, 0], self._starts[:-1])
             self._Y = self._sums_by_cell(inverse[:, 0])
             rest = S - (self._Y / self._a) @ self._Y.T
             self._S_rest = cho_factor(rest, lower=True) if self.n_common else None
-        else:
-            self._Z = self.solve(ones)[:, 0]
 
     def _solve_within(self, R: Array) -> Array:
         """Return the solutions with ``diag(d) + N N'`` alone."""
@@ -187,8 +186,12 @@ class LowRankSystem:
         sums : ndarray of shape (n_groups, n_columns)
             What x sums to over each group.
         """
-        X = self.solve(R)
-        if not self.by_cell:
+        if not self.by_cell and self._Z is None:  # both at once take little more than one
+            X = self.solve(np.hstack([R, np.ones((len(R), 1))]))
+            X, self._Z = X[:, :-1], X[:, -1]
+        else:
+            X = self.solve(R)
+        if self._Z is not None:
             b = (X.sum(axis=0, keepdims=True) - sums) / self._Z.sum()
             return X - self._Z[:, None] * b, b
         left = (np.add.reduceat(X, self._starts[:-1], axis=0) - sums) / self._a[:, None]
