@@ -34,6 +34,16 @@ def paired_differences(
         Columns dataset, metric, other, runs (splits that both have), difference (mean of the method
         minus the other, in percent where the metric is), error (its standard error) and better
         (the share of splits on which the method is better; equal ones count half).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kernelhood.experiments import paired_differences
+    >>> rows = {"dataset": "letter", "metric": "accuracy", "run": [0, 1] * 2}
+    >>> method = ["kta", "kta", "itl", "itl"]
+    >>> results = pd.DataFrame({**rows, "method": method, "score": [90.0, 91.0, 88.0, 90.0]})
+    >>> paired_differences(results, "kta")[["other", "difference"]].to_numpy().tolist()
+    [['itl', 1.5]]
     """
     pd = import_extra("pandas", "bench")
     found = check_results(results)

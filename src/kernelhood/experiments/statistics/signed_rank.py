@@ -114,6 +114,13 @@ def bayesian_comparison(results: Any, *, control: str | None = None, rope: float
     DataFrame
         For every other method the probabilities that the control is better, that both are the same
         within the rope, and that the control is worse.
+
+    Examples
+    --------
+    >>> from kernelhood.experiments import bayesian_comparison, published_results
+    >>> found = bayesian_comparison(published_results())
+    >>> found.attrs["control"], list(found.columns)
+    ('mt-onmkl', ['better', 'same', 'worse'])
     """
     pd = import_extra("pandas", "bench")
     found = score_blocks(results)
