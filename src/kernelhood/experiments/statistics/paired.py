@@ -41,9 +41,10 @@ def paired_differences(
     >>> from kernelhood.experiments import paired_differences
     >>> rows = {"dataset": "letter", "metric": "accuracy", "run": [0, 1] * 2}
     >>> method = ["kta", "kta", "itl", "itl"]
-    >>> results = pd.DataFrame({**rows, "method": method, "score": [90.0, 91.0, 88.0, 90.0]})
-    >>> paired_differences(results, "kta")[["other", "difference"]].to_numpy().tolist()
-    [['itl', 1.5]]
+    >>> results = pd.DataFrame({**rows, "method": method, "score": [0.90, 0.91, 0.88, 0.90]})
+    >>> found = paired_differences(results, "kta")
+    >>> found["other"][0], float(found["difference"][0].round(2))
+    ('itl', 1.5)
     """
     pd = import_extra("pandas", "bench")
     found = check_results(results)
