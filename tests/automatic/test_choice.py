@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import kernelhood as kh
+from kernelhood.automatic.candidates import candidates_of
 from kernelhood.automatic.progress import Progress
 from kernelhood.automatic.table import some_rows
 from kernelhood.tasks import TaskRows
@@ -126,6 +127,27 @@ def test_what_is_given_is_not_chosen():
         assert np.isinf(params["specific_cost"])
         assert (params["formulation"], params["epsilon"]) == ("normalized", 0.2)
     assert "the given kernels" in found.summary()
+
+
+def test_the_evidence_is_tried_where_it_can_be_held():
+    X, y, task = table(n=10, n_tasks=3)
+    found = kh.MTONMKLRegressorCV(kernels="small", formulation="evidence", cv=2)
+    found.fit(X, y, task=task)
+    assert found.best_params_["formulation"] == "evidence"
+    assert "formulation evidence." in found.summary()
+    assert "regularisation" not in found.summary()
+    mean, std = found.predict(X, task=task, return_std=True)
+    np.testing.assert_array_equal(mean, found.predict(X, task=task))
+    expected = found.best_estimator_.predict(X, task=task, return_std=True)[1]
+    np.testing.assert_array_equal(std, expected)
+    offered = found.set_params(formulation=None)
+    many = candidates_of(offered, 3, 20, n_rows=2001)
+    few = candidates_of(offered, 3, 20, n_rows=2000)
+    leader = few.kinds("small")[0]
+    assert many.evidence(leader) == []
+    assert {kind.relation for kind in few.evidence(leader)} == {leader.relation, "mixed"}
+    by_tube = candidates_of(found.set_params(loss="epsilon_insensitive"), 3, 20, n_rows=60)
+    assert by_tube.evidence(leader) == []
 
 
 def test_groups_of_tasks_are_tried():

@@ -9,6 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -89,8 +90,21 @@ def test_intervals_are_kept(data, small_bank, tmp_path):
     np.testing.assert_allclose(found, model.predict_interval(**asked), rtol=1e-12)
 
 
+@pytest.mark.parametrize("relation", ["mixed", "independent"])
+def test_standard_deviations_are_kept(relation, data, small_bank, tmp_path):
+    settings = {"loss": "squared", "formulation": "evidence", "relation": relation}
+    model = kh.MTONMKLRegressor(kernels=small_bank, **settings)
+    model.fit(data.X, data.y, task=data.task)
+    asked = {"X": data.X, "task": data.task, "return_std": True}
+    for found, expected in zip(
+        again(model, tmp_path).predict(**asked), model.predict(**asked), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
 def test_a_pipeline_is_kept(data, small_bank, tmp_path):
-    model = make_pipeline(StandardScaler(), kh.ITLRegressor(kernels=small_bank))
+    steps = SimpleImputer(), StandardScaler(), kh.ITLRegressor(kernels=small_bank)
+    model = make_pipeline(*steps)
     model.fit(data.X, data.y)
     np.testing.assert_array_equal(again(model, tmp_path).predict(data.X), model.predict(data.X))
 

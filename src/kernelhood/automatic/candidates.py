@@ -174,10 +174,13 @@ def candidates_of(asked: Any, n_tasks: int, n_samples: int, n_rows: int) -> Cand
     formulations = grid.get("formulation", _FORMULATIONS)
     if asked.formulation is not None:
         formulations = (asked.formulation,)
+    losses = asked._losses(grid)
+    if tuple(formulations) == ("evidence",) and "squared loss" in losses:
+        losses = {"squared loss": losses["squared loss"]}
     return Candidates(
         _banks(asked.kernels, grid.get("kernels", ("small", "auto"))),
         _relations(asked.relation, asked.task_groups, grid.get("relation"), n_tasks),
-        asked._losses(grid),
+        losses,
         tuple(formulations),
         rewards,
         n_tasks,

@@ -45,12 +45,14 @@ _PARTS = (
     inputs.ImputedInputs,
     inputs.Coded,
 )
+#: What transformers of scikit-learn keep, and skops reads as the type of an array.
+_OTHERS = ("numpy.dtype",)
 #: A kernel that is any function is no data.
 _CODE = (kernels.Custom,)
 
 
 def trusted_types() -> list[str]:
-    """Return the full names of the types of this library that a model may consist of.
+    """Return the full names of the types that a model may consist of.
 
     Classes are listed one by one: that a name begins with "kernelhood" is not enough, as functions
     of this library fetch and write files.
@@ -71,7 +73,7 @@ def trusted_types() -> list[str]:
     ):
         classes = [one for one in vars(room).values() if isinstance(one, type)]
         found += [one for one in classes if issubclass(one, base) and one not in _CODE]
-    return sorted({f"{one.__module__}.{one.__qualname__}" for one in found})
+    return sorted({*_OTHERS, *(f"{one.__module__}.{one.__qualname__}" for one in found)})
 
 
 def foreign_types(content: bytes) -> list[str]:
