@@ -27,15 +27,6 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
-def fused(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` so that a product and a sum may be one instruction, rounded once.
-
-    For long sums of products whose last digit does not matter.
-    """
-    compiler = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-    return cast(Callable[P, R], compiler(function))
-
-
 class _FirstCompilation(event.Listener):
     """Say once that code of this library is being compiled, so that nobody waits in the dark.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 
@@ -25,13 +27,23 @@ class Dual:
         self.curvatures = [0.5 * cp.sum_squares(square_root(K).T @ self.v) for K in Ks]
 
 
+def solved(problem):
+    """Return the optimum; solve again without scaling where the solver calls it inaccurate."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        problem.solve(solver=cp.CLARABEL)
+    if problem.status != cp.OPTIMAL:
+        problem.solve(solver=cp.CLARABEL, equilibrate_enable=False)
+    assert problem.status == cp.OPTIMAL
+    return float(problem.value)
+
+
 def maximum(duals, price):
     """Return the largest total gain minus a price."""
     gain = sum(dual.gain for dual in duals)
     constraints = [one for dual in duals for one in dual.constraints]
     problem = cp.Problem(cp.Maximize(gain - price), constraints)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value)
+    return solved(problem)
 
 
 def independent(dual, p):
@@ -76,8 +88,7 @@ def aligned(Ks, y, C, eta, epsilon=None):
     distance = Ks.reshape(len(Ks), -1).T @ theta - np.outer(y, y).ravel()
     cost = cp.sum(norms) + C * cp.sum(loss) + 0.5 * eta * cp.sum_squares(distance)
     problem = cp.Problem(cp.Minimize(cost), cones)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value)
+    return solved(problem)
 
 
 def centred_alignment(Ks, y):

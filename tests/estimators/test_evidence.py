@@ -77,7 +77,7 @@ def by_hand(fitted, new_task):
     bank, tasks = fitted._bank, np.array(fitted.tasks_)
     number = {name: t for t, name in enumerate(tasks.tolist())}
     which = np.array([number[name] for name in TASK.tolist()])
-    B, theta = fitted._matrices, fitted._matrix_weights
+    B, theta = fitted._matrices.written(), fitted._matrix_weights
 
     def kernels(one, other):
         return np.tensordot(theta, bank(one, other), 1)
@@ -270,7 +270,8 @@ def refitted(fitted, others, row, weight):
         scales = fitted._noise_scales[which]
     else:
         related = np.tensordot(fitted._matrix_weights, bank, 1)
-        K = sum(B[which][:, which] * k for B, k in zip(fitted._matrices, related, strict=True))
+        matrices = fitted._matrices.written()
+        K = sum(B[which][:, which] * k for B, k in zip(matrices, related, strict=True))
         own = np.array([np.tensordot(w, bank, 1) for w in fitted._own_weights])
         K = K + (which[:, None] == which) * own[which, np.arange(len(X))]
         free = fitted._groups_of_intercepts == "task"

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kernelhood._compiled import compiled, fused, inlined
+from kernelhood._compiled import compiled, inlined
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import Products
 
@@ -34,7 +34,7 @@ def scaled_power(
             row[j] = power
 
 
-@fused
+@compiled
 def add_power(
     products: Products,
     offset: float,
@@ -78,7 +78,7 @@ def _add(values: Array, factor: float, row: Array) -> None:
             row[j] += factor * values[j]
 
 
-@fused
+@compiled
 def exponentials(values: Array, powers: Indices) -> None:
     """Replace values, at most 0, by their exponentials, to the last digit or two.
 
@@ -160,7 +160,7 @@ def gaussian_ladder(
                     row[j] *= row[j]
 
 
-@fused
+@compiled
 def add_ladder(
     products: Products,
     spread: float,
@@ -209,7 +209,7 @@ def _square(values: Array, times: int) -> None:
                 values[j] *= values[j]
 
 
-@fused
+@compiled
 def add_rows(K: Array, scale: Array, target: Indices, out: Array) -> None:
     """Add multiples of the rows of a matrix to rows of out.
 

@@ -95,7 +95,8 @@ class TaskReader(ABC):
                 raise
             if "missing values" in where and "missing" in vars(self):
                 where += ' Set missing="indicator" to learn from rows that lack some.'
-            raise ValueError(f"{where} {error}") from error
+            kind = TypeError if "neither numbers nor text" in where else ValueError
+            raise kind(f"{where} {error}") from error
         return points, None if task is None else check_task(task, points.shape[0])
 
     def _takes_categories(self) -> bool:
@@ -233,9 +234,11 @@ def _fault(column: AnyArray) -> str:
         return "complex numbers"
     try:
         numbers = column.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         if any(isinstance(value, (date, timedelta)) for value in column.tolist()):
             return _DATES
+        if isinstance(error, TypeError):
+            return "values that are neither numbers nor text"
         return (
             "text: encode it, or name it as task_column if it tells the task, or give it in a data "
             'frame and use kernels="auto"'

@@ -105,8 +105,8 @@ class Block:
         if self._known is None or not np.array_equal(v, self._known[0]):
             products = self.operator.no_products()
             self.operator.add_products(v, products)
-            self._known = v, products
-        return self._known[1]
+            self._known = v.copy(), products
+        return self._known[1].copy()
 
     def point(self, weights: Array, v: Array, products: Array, ridge: float) -> BlockPoint:
         """Return a dual vector in the block's units with its values at the weights."""

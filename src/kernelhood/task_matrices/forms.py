@@ -79,6 +79,11 @@ class Ones(TaskMatrix):
     is_ones = True
 
     @property
+    def is_diagonal(self) -> bool:
+        """Whether there is a single task."""
+        return self.n_tasks == 1
+
+    @property
     def diagonal(self) -> Array:
         """Ones."""
         return np.ones(self.n_tasks)
