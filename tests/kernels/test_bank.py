@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel, rbf_kernel
 
 import kernelhood as kh
-from kernelhood.kernels import bank as bank_module
+from kernelhood.kernels import group as group_module
 from kernelhood.kernels.bank import kernel_name
 from kernelhood.kernels.base import ProductKernel
 
@@ -117,7 +117,7 @@ def test_zero_rows_have_zero_linear_values_only(points):
 
 @pytest.mark.parametrize("block", [1, 7, 50, 2**22])
 def test_combine_is_the_weighted_sum_in_blocks_of_any_size(block, points, monkeypatch):
-    monkeypatch.setattr(bank_module, "_BLOCK", block)
+    monkeypatch.setattr(group_module, "_BLOCK", block)
     X, Z = points
     bank = mixed_bank()
     weights = np.array([0.5, 0.0, 2.0, -1.0, 0.0, 0.3, 1.0, 0.7, 0.1])
@@ -183,7 +183,7 @@ def test_kernels_of_inner_products_that_are_new_to_the_bank(points):
 
 @pytest.mark.parametrize("block", [1, 20, 2**19])
 def test_products_are_those_with_the_stack_in_blocks_of_any_size(block, points, monkeypatch):
-    monkeypatch.setattr(bank_module, "_BLOCK", block)
+    monkeypatch.setattr(group_module, "_BLOCK", block)
     X, Z = points
     change = np.linspace(-1.0, 2.0, len(X))
     for bank in (mixed_bank(), kh.default_bank()):

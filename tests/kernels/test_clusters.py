@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 import kernelhood as kh
 from kernelhood.kernels import _points
-from kernelhood.kernels import bank as bank_module
+from kernelhood.kernels import group as group_module
 from kernelhood.kernels._products import Pair, Side
 
 FORMS = pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_matrices_are_symmetric_and_positive(apart, form, rng):
 @pytest.mark.parametrize("block", [20, 2**19])
 @FORMS
 def test_sums_and_small_blocks(block, form, rng, monkeypatch):
-    monkeypatch.setattr(bank_module, "_BLOCK", block)
+    monkeypatch.setattr(group_module, "_BLOCK", block)
     monkeypatch.setattr(_points, "_BLOCK", block)
     X, Z = clusters(rng, 1e6), clusters(rng, 1e6, n=26)
     expected, change = gaussians(X, Z), np.linspace(-1.0, 2.0, len(X))

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import kernelhood as kh
-from kernelhood.kernels import bank as bank_module
+from kernelhood.kernels import group as group_module
 from kernelhood.kernels._products import Pair, Side
 from kernelhood.kernels.blocks import PointKernels
 
@@ -82,7 +82,7 @@ def test_matrices_are_symmetric_with_a_unit_diagonal(offset, form, rng):
 @pytest.mark.parametrize("offset", OFFSETS)
 @FORMS
 def test_blocks_are_parts_of_the_whole(block, offset, form, rng, monkeypatch):
-    monkeypatch.setattr(bank_module, "_BLOCK", block)
+    monkeypatch.setattr(group_module, "_BLOCK", block)
     X, Z = moved_points(rng, offset)
     bank = kh.KernelBank([*GAUSSIANS, *RAW[1:], kh.Gaussian(1.0, columns=[2, 0])])
     weights, change = np.linspace(0.5, 1.5, len(bank)), np.linspace(-1.0, 2.0, len(X))

@@ -173,7 +173,7 @@ class SelfTuned(Answers, BaseEstimator):
         y = y if y is None else as_target(y)
         names, ledger = self._opened(X, y, task, groups, sample_weight)
         sizes = [sum(len(one.train.rows) for one in part) for part in ledger.parts]
-        n_rows = int(np.count_nonzero(y == y)) if np.ndim(y) > 1 else _num_samples(X)
+        n_rows = _num_samples(X) * (len(names) if np.asarray(y).ndim > 1 else 1)
         n_trained = round(float(np.mean(sizes)))
         candidates = candidates_of(self, len(names), n_trained, n_rows)
         try:
