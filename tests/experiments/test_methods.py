@@ -197,11 +197,12 @@ def test_rivals_know_the_task(method):
     y = np.where(task == "a", 1, -1) * np.sign(X[:, 0]).astype(int)
     data, split = (X, y, task), (np.arange(0, 200, 2), np.arange(1, 200, 2))
     estimator = make_estimator(method, "classification")
-    found = search(estimator, make_grid(method, "quick"), data, split, METRICS["auc"])
+    grid = make_grid(method, "quick")
+    grid = {name: values[:1] for name, values in grid.items()} if method == "boosting" else grid
+    found = search(estimator, grid, data, split, METRICS["auc"])
     assert found.score > 0.9
     targets = np.where(task == "a", 1.0, -1.0) * X[:, 0]
     estimator = make_estimator(method, "regression")
-    grid = make_grid(method, "quick")
     found = search(estimator, grid, (sparse.csr_matrix(X), targets, task), split, METRICS["nmse"])
     assert found.score < 0.3
     worse = search(estimator, grid, (X, targets, np.repeat("a", 200)), split, METRICS["nmse"])

@@ -139,6 +139,11 @@ class Diagonal(TaskMatrix):
         """Whether all values are 1."""
         return bool(np.all(self.values == 1.0))
 
+    @property
+    def is_ones(self) -> bool:
+        """Whether it is the 1 of a single task, which has with itself what all have in common."""
+        return self.n_tasks == 1 and self.is_identity
+
     def written(self) -> Array:
         """Return all entries."""
         return np.diag(self.values)
