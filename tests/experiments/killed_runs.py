@@ -32,10 +32,16 @@ def start(store):
 
 
 def count(store):
-    with sqlite3.connect(store) as connection:
-        found = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
-    connection.close()
-    return found
+    """Return the number of rows, 0 where there is no table yet."""
+    if not store.exists():
+        return 0
+    connection = sqlite3.connect(store)
+    try:
+        return connection.execute("SELECT count(*) FROM runs").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
 
 
 def main(folder, n_kills):
@@ -46,11 +52,14 @@ def main(folder, n_kills):
     compute(undisturbed)
     duration = time.perf_counter() - began
     rng = random.Random(0)
-    for _ in range(n_kills):
-        child = start(disturbed)
-        time.sleep(rng.uniform(0.0, duration / 6))
+    for number in range(n_kills):
+        before, child = count(disturbed), start(disturbed)
+        # Every other time it gets on, however busy the machine is.
+        while number % 2 and count(disturbed) == before:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, duration / RUNS))
         os.kill(child, signal.SIGKILL)
-        print(os.WTERMSIG(os.waitpid(child, 0)[1]), count(disturbed) if disturbed.exists() else 0)
+        print(os.WTERMSIG(os.waitpid(child, 0)[1]), count(disturbed))
     os.waitpid(start(disturbed), 0)
 
 
