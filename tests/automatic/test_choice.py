@@ -150,6 +150,32 @@ def test_the_evidence_is_tried_where_it_can_be_held():
     assert by_tube.evidence(leader) == []
 
 
+def test_intercepts_are_freed_where_the_constants_of_tasks_matter():
+    X, y, task = table(n=8, n_tasks=12)
+    constant = 20.0 * np.random.default_rng(1).normal(size=12)
+    found = kh.MTONMKLRegressorCV(loss="epsilon_insensitive", kernels="small", cv=2)
+    found.fit(X, y + np.repeat(constant, 8), task=task)
+    assert found.best_params_["intercept"] == "task"
+    assert "deviations of one size; free intercepts; a small bank" in found.summary()
+    asked = candidates_of(found, 12, 48, n_rows=96)
+    by_relation = {kind.relation: kind for kind in asked.kinds("small")}
+    assert asked.free_intercepts(by_relation["independent"]) == []
+    (freed,) = asked.free_intercepts(by_relation["mixed"])
+    assert freed.name.startswith("mixed with free intercepts, small bank")
+    # The evidence needs to know how far intercepts are from each other.
+    asked = candidates_of(found.set_params(loss=None), 12, 48, n_rows=96)
+    assert {kind.at(0.0)["intercept"] for kind in asked.evidence(freed)} == {"auto"}
+
+
+def test_the_untuned_default_takes_part():
+    X, y, task = table(n=100)
+    asked = candidates_of(kh.MTONMKLRegressorCV(), 4, len(y), n_rows=len(y))
+    default = asked.default()
+    models = [kh.MTONMKLRegressor(tol=1e-8, **one) for one in ({}, default.at(0.0))]
+    values = [model.fit(X, y, task=task).predict(X, task=task) for model in models]
+    np.testing.assert_allclose(values[0], values[1], atol=1e-4)
+
+
 def test_groups_of_tasks_are_tried():
     X, y, task = table(opposed=True, n=9)
     groups = {f"site {number}": number % 2 for number in range(4)}

@@ -79,3 +79,70 @@ def test_the_effective_rank_falls_with_beta():
         K = model.task_kernel(X, X, model.tasks_[0])
         ranks.append(np.trace(K) ** 2 / np.sum(K**2))
     assert ranks[0] > ranks[1] > ranks[2]
+
+
+@pytest.mark.parametrize("relation", ["independent", "mixed"])
+def test_beta_is_less_where_more_samples_are_solved_together(relation):
+    samples = make_samples("regression", sizes=(300, 40))
+    counted = {"independent": [300, 40], "mixed": [340]}[relation]
+    C = 0.4
+    settings = {"kernels": BANK, "C": C, "relation": relation, "tol": 1e-6}
+
+    def fit(**more):
+        model = kh.MTONMKLRegressor(**settings, **more)
+        return model.fit(samples.X, samples.y, task=samples.task)
+
+    untuned = fit()
+    assert untuned.beta == "auto"
+    usual = [min(1e-3, C / (4 * count)) for count in counted]
+    assert usual[0] < 1e-3
+    for t, name in enumerate(untuned.tasks_):
+        mine, same = samples.task == name, fit(beta=usual[min(t, len(usual) - 1)])
+        points = samples.X[mine], samples.task[mine]
+        expected = same.predict(points[0], task=points[1])
+        np.testing.assert_array_equal(untuned.predict(points[0], task=points[1]), expected)
+        np.testing.assert_array_equal(
+            untuned.neighborhood_weights_[t], same.neighborhood_weights_[t]
+        )
+    other = fit(beta=1e-3)
+    assert not np.array_equal(other.weights_, untuned.weights_)
+
+
+@pytest.mark.parametrize("formulation", ["corrected", "printed"])
+def test_beta_is_the_same_for_all_in_other_formulations(formulation):
+    samples = make_samples("regression", sizes=(300, 40))
+    fits = [
+        kh.MTONMKLRegressor(kernels=BANK, formulation=formulation, beta=beta).fit(
+            samples.X, samples.y, task=samples.task
+        )
+        for beta in ("auto", 1e-3)
+    ]
+    np.testing.assert_array_equal(fits[0].weights_, fits[1].weights_)
+
+
+@pytest.mark.parametrize("formulation", ["normalized", "corrected", "printed"])
+def test_a_grid_may_hold_the_usual_beta_beside_numbers(formulation):
+    samples = make_samples("regression", sizes=(40, 30))
+    model = kh.MTONMKLRegressor(kernels=BANK, formulation=formulation, tol=1e-9)
+    grid = {"beta": [0.1, "auto", 1e-3], "C": [0.01, 1.0]}
+    search = kh.KernelSearchCV(model, grid, cv=2).fit(samples.X, samples.y, task=samples.task)
+    results = search.cv_results_
+    for number, params in enumerate(results["params"]):
+        alone = kh.KernelSearchCV(model, {name: [value] for name, value in params.items()}, cv=2)
+        alone.fit(samples.X, samples.y, task=samples.task)
+        assert results["mean_test_score"][number] == pytest.approx(alone.best_score_, abs=2e-4)
+    # With 0.01 / (4 * 20) "auto" is another number than 0.001 there, and with C = 1 the same.
+    same = [
+        results["model"][results["params"].index({"C": C, "beta": "auto"})]
+        == results["model"][results["params"].index({"C": C, "beta": 1e-3})]
+        for C in (0.01, 1.0)
+    ]
+    assert same == [formulation != "normalized"] * 2
+
+
+def test_a_word_that_is_no_beta():
+    samples = make_samples("regression")
+    with pytest.raises(ValueError, match=r"'beta' parameter .* must be .*'auto'.* Got 'small'"):
+        kh.MTONMKLRegressor(beta="small").fit(samples.X, samples.y, task=samples.task)
+    with pytest.raises(ValueError, match="eta > 2 \\* beta: got eta=0.001, beta=0.001"):
+        kh.MTONMKLRegressor(eta=0.001).fit(samples.X, samples.y, task=samples.task)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood.automatic.kinds import DEFAULT, EVIDENCE, PRICES, Kind, rewarded
-from kernelhood.relations import TaskGroups, TaskRelation
+from kernelhood.automatic.kinds import EVIDENCE, PRICES, Kind, rewarded, untuned
+from kernelhood.relations import SharedFunctions, TaskGroups, TaskRelation, as_relation
 
 #: With more tasks, weights of every task and kernel are too many to be worth their time.
 _MANY_TASKS = {"small": 30}
@@ -31,6 +31,9 @@ RELATIONS: dict[str, Settings] = {
     "pooled": {"relation": "mixed", "specific_cost": np.inf},
     "functions": {"relation": "functions", "specific_cost": 1.0},
 }
+
+#: Intercepts of their own, whatever the relation.
+FREE = "free intercepts"
 
 _FORMULATIONS = ("corrected", "normalized", "evidence")
 _LOSSES = ("epsilon_insensitive", "squared")
@@ -68,7 +71,7 @@ class Candidates:
         """Return the kinds that begin the race with one of the banks."""
         word, loss = next(iter(self.losses.items()))
         begin = [
-            Kind(bank, relation, word, {**self.banks[bank], **own, **loss}, PRICES)
+            Kind(bank, relation, word, settings={**self.banks[bank], **own, **loss}, ladder=PRICES)
             for relation, own in self.relations.items()
             if relation != "functions" or len(self.relations) == 1
         ]
@@ -86,7 +89,8 @@ class Candidates:
         relation = "mixed" if "mixed" in self.relations else next(iter(self.relations))
         word, loss = next(iter(self.losses.items()))
         settings = {**self.banks[bank], **self.relations[relation], **loss}
-        return Kind(bank, relation, word, settings, DEFAULT)
+        ladder = untuned(self._solved_together(relation))
+        return Kind(bank, relation, word, settings=settings, ladder=ladder)
 
     def variants(self, leader: Kind) -> Iterator[Kind]:
         """Yield kinds that are close to the leader and best at about its strength."""
@@ -112,10 +116,15 @@ class Candidates:
         """
         if "normalized" not in self.formulations or self._is_default(leader):
             return []
-        rows = self.n_samples
-        if leader.relation == "independent":
-            rows = max(1, rows // self.n_tasks)
+        rows = self._solved_together(leader.relation)
         return [rewarded(leader, share, rows) for share in self.rewards]
+
+    def free_intercepts(self, leader: Kind) -> list[Kind]:
+        """Return the leader with intercepts that nothing shrinks, where its own are shrunk."""
+        relation = as_relation(leader.settings["relation"])
+        if not relation.couples or isinstance(relation, SharedFunctions):
+            return []
+        return [leader.changed(intercept=FREE, settings={"intercept": "task"})]
 
     def evidence(self, leader: Kind) -> list[Kind]:
         """Return kinds whose strength the likelihood chooses, with the leader's relation or mixed.
@@ -138,7 +147,9 @@ class Candidates:
                 bank=bank,
                 relation=relation,
                 loss=squared[0],
+                intercept="",
                 settings={
+                    "intercept": "auto",
                     **self.banks[bank],
                     **self.relations[relation],
                     **self.losses[squared[0]],
@@ -148,6 +159,11 @@ class Candidates:
             for bank in banks
             for relation in dict.fromkeys(relations)
         ]
+
+    def _solved_together(self, relation: str) -> int:
+        """Return how many samples are one problem, about."""
+        alone = relation == "independent"
+        return max(1, self.n_samples // self.n_tasks) if alone else self.n_samples
 
     def _is_default(self, leader: Kind) -> bool:
         default = self.default()

@@ -37,6 +37,7 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
         leader = race.hold(default, 0.0)
     ledger.begin("varying")
     leader = race.vary(candidates.variants(leader.kind))
+    leader = race.vary(candidates.free_intercepts(leader.kind))
     leader = race.challenge(candidates.other_losses(leader.kind))
     if leader.kind.formulation == "corrected":
         leader = race.challenge(candidates.normalized(leader.kind))

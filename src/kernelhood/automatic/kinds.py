@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kernelhood.formulations import Normalized
+
 
 @dataclass(frozen=True)
 class Ladder:
@@ -61,9 +63,6 @@ class Ladder:
 PRICES = Ladder((0.5, 2.0), (-1.0, 6.5))
 
 
-#: Its level 0 is the predictor of C=1, eta=16 and beta=0.001, what the estimators have untuned.
-DEFAULT = Ladder((0.0, 1.0), (-2.5, 4.5), "normalized", 5e-4)
-
 EVIDENCE = Ladder((0.0,), (0.0, 0.0), "evidence")
 
 
@@ -77,6 +76,8 @@ class Kind:
         The words for the kernels and for how tasks relate.
     loss : str
         The word for the loss; empty in classification.
+    intercept : str
+        The word for intercepts other than those that the relation has by itself.
     settings : dict
         Parameters of the estimator that all its models have.
     ladder : Ladder
@@ -86,6 +87,7 @@ class Kind:
     bank: str
     relation: str
     loss: str = ""
+    intercept: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     ladder: Ladder = PRICES
 
@@ -98,7 +100,8 @@ class Kind:
     def name(self) -> str:
         """All words for the kind."""
         reward = "" if self.ladder.reward is None else f" {self.ladder.reward:.1e}"
-        words = [self.relation, f"{self.bank} bank", self.formulation + reward, self.loss]
+        relation = " with ".join(word for word in (self.relation, self.intercept) if word)
+        words = [relation, f"{self.bank} bank", self.formulation + reward, self.loss]
         return ", ".join(word for word in words if word)
 
     def at(self, level: float) -> dict[str, Any]:
@@ -109,6 +112,19 @@ class Kind:
         """Return the kind with other words, and with these parameters in `settings` changed."""
         settings = {**self.settings, **parts.pop("settings", {})}
         return replace(self, settings=settings, **parts)
+
+
+def untuned(n_samples: int) -> Ladder:
+    """Return levels of which the one at 0 is the predictor that the estimators have untuned.
+
+    Parameters
+    ----------
+    n_samples : int
+        Samples that are solved together.
+    """
+    # The reward w is 2 beta for a large eta, and 4 beta for the eta that levels have.
+    reward = 0.5 * Normalized().usual_beta(1.0, n_samples)
+    return Ladder((0.0, 1.0), (-2.5, 4.5), "normalized", reward)
 
 
 def rewarded(kind: Kind, share: float, n_samples: int) -> Kind:

@@ -5,10 +5,10 @@
    other banks, at their best strength.
 2. *Comparing.* The best two kinds on all splits, and the better of them half a step to both sides.
    It leads if it is ahead of the untuned default by one standard error; otherwise the latter does.
-3. *Varying.* The leader with other losses, relations close to its own, with `normalized`, and with
-   the evidence, first on two splits, and on all of them where that does no worse than the leader.
-   To take the lead, a variant has to be ahead by one standard error: of many models that are
-   equally good, one is always ahead by chance.
+3. *Varying.* The leader with other losses, relations close to its own, intercepts that are not
+   shrunk, `normalized` and the evidence, first on two splits, and on all of them where that does
+   no worse than the leader. To take the lead, a variant has to be ahead by one standard error: of
+   many models that are equally good, one is always ahead by chance.
 4. *Refining.* The leader half a step to both sides, with `corrected` a quarter of a step, too; then
    up to a step to stronger regularisation, as long as that is behind by less than half a standard
    error.

@@ -45,6 +45,7 @@ def described(entry: Entry) -> str:
     """Return a model in words."""
     kind = entry.kind
     words = [_RELATIONS.get(kind.relation, f"the relation {kind.relation}")]
+    words.append(kind.intercept)
     words.append(_BANKS.get(kind.bank, f"the {kind.bank} kernels"))
     numbers = {name: entry.params[name] for name in ("C", "beta") if name in entry.params}
     shown = ", ".join(f"{name}={value:.3g}" for name, value in numbers.items())

@@ -10,8 +10,11 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.estimators._jointly import JointStep
 from kernelhood.formulations import (
+    USUAL_BETA,
+    Coefficients,
     Evidence,
     Formulation,
+    Normalized,
     as_formulation,
     check_domain,
     in_domain,
@@ -31,8 +34,9 @@ class FormulationSearch(JointStep):
 
     _path_parameters: tuple[str, ...] = ("eta", "beta", "specific_cost")
 
+    C: float
     eta: float
-    beta: float
+    beta: float | str
     formulation: str | Formulation
     neighborhood: Any
 
@@ -41,30 +45,35 @@ class FormulationSearch(JointStep):
         if isinstance(self._reading, Evidence):
             _check_evidence(vars(self))
         if self.neighborhood is None:
-            check_domain(self.formulation, self.eta, self.beta)
+            check_domain(self.formulation, self.eta, _most(self.beta))
 
     @property
     def _reading(self) -> Formulation:
         return as_formulation(self.formulation)
 
+    def _terms(self, n_samples: float) -> Coefficients:
+        """Return the coefficients where so many samples are solved together."""
+        return _terms(vars(self), n_samples)
+
     def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
-        terms = self._reading.coefficients(self.eta, self.beta)
-        return self._reading.penalty(terms, gram, d, n_samples)
+        return self._reading.penalty(self._terms(n_samples), gram, d, n_samples)
 
     def _task_penalty(self, kernels: TaskKernels, problem: TaskProblem) -> Penalty:
         """Return the penalty of one task."""
-        counted = float(problem.sample_weight.sum())
-        return self._penalty(lambda: kernels.gram, kernels.traces, counted)
+        return self._penalty(lambda: kernels.gram, kernels.traces, problem.counted)
 
-    def _closed_form(self, weights: Array, gamma: Array) -> Array:
-        terms = self._reading.coefficients(self.eta, self.beta)
+    def _closed_form(self, weights: Array, gamma: Array, n_samples: float) -> Array:
+        terms = self._terms(n_samples)
         return neighborhood_weights(weights, gamma, terms.s, terms.r)
 
     @classmethod
     def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         reading = as_formulation(params["formulation"])
         same = super()._canonical(params)
-        same.update(reading.canonical(params["C"], params["eta"], params["beta"]))
+        same.update(reading.canonical(params["C"], params["eta"], _most(params["beta"])))
+        if isinstance(params["beta"], str) and isinstance(reading, Normalized):
+            # What it stands for depends on the samples, and equals no number.
+            same.update(eta=params["eta"], beta=params["beta"])
         return same
 
     @classmethod
@@ -73,17 +82,18 @@ class FormulationSearch(JointStep):
 
     @classmethod
     def _in_domain(cls, params: Mapping[str, Any]) -> Any:
-        return in_domain(params["formulation"], params["eta"], params["beta"])
+        return in_domain(params["formulation"], params["eta"], _most(params["beta"]))
 
     @classmethod
     def _why_outside(cls, params: Mapping[str, Any]) -> str:
-        return why_outside(params["formulation"], params["eta"], params["beta"])
+        return why_outside(params["formulation"], params["eta"], _most(params["beta"]))
 
     @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
         # An infinite cost leaves out weights, which makes another path.
         cost = params["specific_cost"]
-        order = as_formulation(params["formulation"]).path_order(params)
+        numbers = {**params, "beta": _most(params["beta"])}
+        order = as_formulation(params["formulation"]).path_order(numbers)
         if cls._has_many_solutions(params):
             return (np.isinf(cost), cost, *order)
         return (np.isinf(cost), *order, cost)
@@ -99,13 +109,25 @@ class FormulationSearch(JointStep):
         penalty = self._task_penalty(kernels, problem)
         if not isinstance(penalty, Concave):
             return 0
-        rewards = np.array([4.0 * params["beta"] for params in models])
+        rewards = np.array([-_terms(params, problem.counted).f for params in models])
         corners = problem.kept.get(self._corner_key(penalty))
         return solved_rewards(found, penalty, rewards, self.tol, corners)
 
     def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
         """Return a key that differs where the kernels or the intercepts of the corners do."""
         return "corners", self._relation.key, self._groups_of_intercepts, penalty.row.tobytes()
+
+
+def _most(beta: Any) -> Any:
+    """Return the number, or the largest one, that beta stands for; columns stay what they are."""
+    return USUAL_BETA if isinstance(beta, str) else beta
+
+
+def _terms(params: Mapping[str, Any], n_samples: float) -> Coefficients:
+    reading, beta = as_formulation(params["formulation"]), params["beta"]
+    if isinstance(beta, str):
+        beta = reading.usual_beta(params["C"], n_samples)
+    return reading.coefficients(params["eta"], beta)
 
 
 def _check_evidence(params: Mapping[str, Any]) -> None:

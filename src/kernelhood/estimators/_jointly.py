@@ -43,7 +43,7 @@ class JointStep(BoundInspection, RelatedTasks):
         """Solve problem (P)."""
 
     @abstractmethod
-    def _closed_form(self, weights: Array, gamma: Array) -> Array:
+    def _closed_form(self, weights: Array, gamma: Array, n_samples: float) -> Array:
         """Return kappa, the coefficients of the neighborhoods that the weights make best."""
 
     def _solve_tasks(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
@@ -58,7 +58,7 @@ class JointStep(BoundInspection, RelatedTasks):
         matrices, separate, cost = self._joined(joint)
         blocks = joint.blocks(problems, self._groups_of_intercepts, matrices, separate)
         d = joint.traces(matrices, separate)
-        counted = float(joint.samples.counts.sum())
+        counted = joint.samples.counted
         penalty = self._penalty(lambda: joint.gram(matrices, separate), cost * d, counted)
         start = _usable_start(problems, blocks)
         if start is None and joint.is_large:
@@ -109,7 +109,7 @@ class JointStep(BoundInspection, RelatedTasks):
             gamma = np.concatenate([np.zeros(len(d) - own.size), *own_gamma])
         else:
             gamma = identity_projection(joint.gram(matrices, separate), d)
-        kappa = self._closed_form(found.weights, gamma)
+        kappa = self._closed_form(found.weights, gamma, joint.samples.counted)
         kappas = self._task_parts(joint, problems, found._replace(weights=kappa))
         if separate:
             by_task = BoundTerms.from_tasks(G, own, [one.weights for one in kappas])

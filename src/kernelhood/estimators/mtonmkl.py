@@ -41,9 +41,11 @@ class _NeighborhoodStep(FormulationSearch):
     eta : float
         Weight of the distance between a task's kernel and its neighborhood-defining matrix. In
         `corrected` it moves that matrix, never the predictions.
-    beta : float
+    beta : float or "auto"
         Weight of the regulariser that the Rademacher bound suggests. In `normalized`, the larger,
         the wider the kernels that are chosen; otherwise, the larger, the smaller their weights.
+        "auto" is 0.001, and in `normalized` at most ``C / (4 * n_samples)`` with the number of
+        samples that are solved together: more would choose wide kernels whatever the targets.
     formulation : {"normalized", "corrected", "printed", "evidence"} or Formulation
         Which problem the paper's iteration is read as; see the page "Reading the paper".
         `normalized`, the default, fixes the trace of each task's kernel and rewards concentrated
@@ -82,7 +84,7 @@ class _NeighborhoodStep(FormulationSearch):
 
     _parameter_constraints: dict[str, Any] = {
         "eta": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "formulation": [StrOptions(set(NAMED)), Formulation],
         "missing": [StrOptions({"error", "indicator"})],
     }
@@ -101,7 +103,7 @@ class _NeighborhoodStep(FormulationSearch):
         if problem.only_scored:
             return TaskSolution(found)
         G, d = kernels.gram, kernels.traces
-        kappa = self._closed_form(found.weights, identity_projection(G, d))
+        kappa = self._closed_form(found.weights, identity_projection(G, d), problem.counted)
         return TaskSolution(found, Neighborhood(kappa, G, d))
 
     def _from_a_part(self, kernels: TaskKernels, problem: TaskProblem) -> TaskProblem:
@@ -175,7 +177,7 @@ class MTONMKLClassifier(
         kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 16.0,
-        beta: float = 1e-3,
+        beta: float | str = "auto",
         formulation: str | Formulation = "normalized",
         neighborhood: Any = None,
         radius: float | None = None,
@@ -245,7 +247,7 @@ class MTONMKLRegressor(
         kernels: Any = "auto",
         C: float = 1.0,
         eta: float = 16.0,
-        beta: float = 1e-3,
+        beta: float | str = "auto",
         epsilon: float = 0.1,
         loss: str | Loss = "epsilon_insensitive",
         quantile: float = 0.5,

@@ -103,6 +103,11 @@ class JointSamples:
         ]
         return cls(points, cells, places, counts, sides)
 
+    @property
+    def counted(self) -> float:
+        """The number of samples, each as often as it counts."""
+        return float(self.counts.sum())
+
     def losses(self, problems: Sequence[TaskProblem], intercept: str) -> list[SampleLoss]:
         """Return the loss of every SVM, with an intercept for each task or one in common."""
         seen = [0] * len(problems)

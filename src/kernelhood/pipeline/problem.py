@@ -83,6 +83,11 @@ class TaskProblem:
     unlabelled: Any = None
 
     @property
+    def counted(self) -> float:
+        """The number of samples, each as often as it counts."""
+        return float(self.sample_weight.sum())
+
+    @property
     def inputs(self) -> Any:
         """The task's points, those without targets among them."""
         if self.unlabelled is None or self.unlabelled.shape[0] == 0:

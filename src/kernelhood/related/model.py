@@ -124,7 +124,7 @@ class RelatedModel(RelationSettings):
         """Keep the relation of a fit, and how large the kernels are on its samples."""
         self.relation_ = joint.seen(self._relation)
         self._matrices = self._joined(joint)[0]
-        self._kernel_sizes = joint.task_traces.sum(axis=0) / joint.samples.counts.sum()
+        self._kernel_sizes = joint.task_traces.sum(axis=0) / joint.samples.counted
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         super()._store(problems, solved)

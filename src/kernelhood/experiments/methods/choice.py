@@ -43,6 +43,19 @@ class Found(NamedTuple):
     starts: Any = None
 
 
+class Judged(NamedTuple):
+    """Rows that train, rows that validate, and how predictions are scored; see `search`."""
+
+    data: tuple[Any, AnyArray, AnyArray]
+    split: tuple[Indices, Indices]
+    metric: Metric
+
+    def with_fewer(self, count: int) -> Judged:
+        """Return the same with about so many training rows."""
+        train, held = self.split
+        return self._replace(split=(train[:: -(-len(train) // count)], held))
+
+
 class Memory:
     """What methods have found out about one split, for the others; the next split clears it."""
 
@@ -92,12 +105,12 @@ def search(
     metric : Metric
         The score; its mean over tasks decides.
     """
+    judged = Judged(data, split, metric)
     if not isinstance(estimator, MultiTaskKernelModel):
-        return _one_by_one(estimator, grid, data, split, metric)
+        return _one_by_one(estimator, grid, judged)
     if len(split[0]) > RACED and _joins_samples(estimator):
-        some = split[0][:: -(-len(split[0]) // _TRIED)], split[1]
-        grid = _leaders(_searched(estimator, grid, data, some, metric))
-    found = _searched(estimator, grid, data, split, metric)
+        grid = _leaders(_searched(estimator, grid, judged.with_fewer(_TRIED)))
+    found = _searched(estimator, grid, judged)
     number = _first_alike(found.cv_results_, int(found.best_index_))
     score = metric.from_scorer(float(found.best_score_))
     starts = found._starts[found.cv_results_["model"][number]]
@@ -110,15 +123,9 @@ def _joins_samples(estimator: Any) -> bool:
     return pooled or bool(estimator._joins_samples(estimator.get_params()))
 
 
-def _searched(
-    estimator: Any,
-    grid: Grid,
-    data: tuple[Any, AnyArray, AnyArray],
-    split: tuple[Indices, Indices],
-    metric: Metric,
-) -> KernelSearchCV:
+def _searched(estimator: Any, grid: Grid, judged: Judged) -> KernelSearchCV:
     """Return a search, done."""
-    X, y, task = data
+    (X, y, task), split, metric = judged
     rows, n_train = np.concatenate(split), len(split[0])
     places = np.arange(len(rows))
     cv = [(places[:n_train], places[n_train:])]
@@ -170,15 +177,9 @@ def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray)
     return estimator._fit(X, y, task, None, found.starts)
 
 
-def _one_by_one(
-    estimator: Any,
-    grid: Grid,
-    data: tuple[Any, AnyArray, AnyArray],
-    split: tuple[Indices, Indices],
-    metric: Metric,
-) -> Found:
+def _one_by_one(estimator: Any, grid: Grid, judged: Judged) -> Found:
     """Search for an estimator that is not of this library; ties go to the first point."""
-    (X, y, task), (train, held) = data, split
+    (X, y, task), (train, held), metric = judged
     best: Found | None = None
     for point in ParameterGrid(grid):
         model = clone(estimator).set_params(**point).fit(X[train], y[train], task=task[train])

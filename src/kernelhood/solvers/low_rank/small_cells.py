@@ -58,6 +58,19 @@ def factorise(
 
 
 @compiled
+def _subtract(R: Array, row: int, other: int, share: float) -> None:
+    """Subtract a share of one row of R from another."""
+    for j in range(R.shape[1]):
+        R[row, j] -= share * R[other, j]
+
+
+@compiled
+def _scale(R: Array, row: int, factor: float) -> None:
+    for j in range(R.shape[1]):
+        R[row, j] *= factor
+
+
+@compiled
 def forward(
     factors: Array, offsets: Indices, starts: Indices, small: Flags, cells: Indices, R: Array
 ) -> None:
@@ -77,12 +90,8 @@ def forward(
         first, n = starts[c] - origin, starts[c + 1] - starts[c]
         for i in range(n):
             for k in range(i):
-                share = factors[offsets[c] + i * n + k]
-                for j in range(R.shape[1]):
-                    R[first + i, j] -= share * R[first + k, j]
-            scale = 1.0 / factors[offsets[c] + i * n + i]
-            for j in range(R.shape[1]):
-                R[first + i, j] *= scale
+                _subtract(R, first + i, first + k, factors[offsets[c] + i * n + k])
+            _scale(R, first + i, 1.0 / factors[offsets[c] + i * n + i])
 
 
 @compiled
@@ -97,12 +106,8 @@ def backward(
         first, n = starts[c] - origin, starts[c + 1] - starts[c]
         for i in range(n - 1, -1, -1):
             for k in range(i + 1, n):
-                share = factors[offsets[c] + k * n + i]
-                for j in range(R.shape[1]):
-                    R[first + i, j] -= share * R[first + k, j]
-            scale = 1.0 / factors[offsets[c] + i * n + i]
-            for j in range(R.shape[1]):
-                R[first + i, j] *= scale
+                _subtract(R, first + i, first + k, factors[offsets[c] + k * n + i])
+            _scale(R, first + i, 1.0 / factors[offsets[c] + i * n + i])
 
 
 @compiled
