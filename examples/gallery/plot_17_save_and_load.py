@@ -2,14 +2,13 @@
 Saving a model and using it again
 =================================
 
-A fitted model holds the training rows that it needs, and nothing else. ``joblib`` writes it to a
-file as it does any scikit-learn estimator; load it with the versions that wrote it.
+A fitted model holds the training rows that it needs, and nothing else. `kernelhood.save` writes it,
+or a search or pipeline around it, to a file that can be handed to others: loading it runs no code.
 """
 
 import tempfile
 from pathlib import Path
 
-import joblib
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -20,10 +19,10 @@ model = kh.MTONMKLRegressor(formulation="corrected", beta=0.05, relation="mixed"
 model.fit(data.X, data.y, task=data.task)
 
 with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "model.joblib"
-    joblib.dump(model, path, compress=3)
+    path = Path(folder) / "model.skops"
+    kh.save(model, path)
     print(f"{path.stat().st_size / 1024:.0f} kB")
-    again = joblib.load(path)
+    again = kh.load(path)
 
 before = model.predict(data.X, task=data.task)
 after = again.predict(data.X, task=data.task)
