@@ -37,6 +37,7 @@ copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
 autodoc_typehints = "none"
+autodoc_preserve_defaults = True  # names of long defaults, not what they hold
 numpydoc_show_class_members = False
 toc_object_entries_show_parents = "hide"
 
@@ -138,8 +139,14 @@ def copy_mathjax(app, error):
         shutil.copytree(Path(found) / "static", target, dirs_exist_ok=True)
 
 
+def skip_fields(app, what, name, obj, skip, options):
+    """Leave out the fields of named tuples, which "Attributes" describes."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
 def setup(app):
     """Register the hooks; the one for docstrings before numpydoc's."""
     app.connect("autodoc-process-docstring", escape_norms, priority=100)
+    app.connect("autodoc-skip-member", skip_fields)
     app.connect("source-read", list_more_pages)
     app.connect("build-finished", copy_mathjax)

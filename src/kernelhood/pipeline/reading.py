@@ -32,7 +32,7 @@ class TaskReader(ABC):
     """The part of the pipeline before any kernel is evaluated."""
 
     task_column: int | str | None
-    #: What missing values in X are: an error, or filled and told of by kernels of their own.
+    # What missing values in X are: an error, or filled and told of by kernels of their own.
     missing: str = "error"
     _y_is_wide: bool
     _categories: Categories
