@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
+import kernelhood as kh
 from kernelhood.penalties import Linear
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.step_control import Move, StepControl, bounded_hessian, line_minimum
@@ -95,3 +97,27 @@ def test_of_many_kernels_only_candidates_get_a_hessian():
     trial = control.try_step(here, 0.5)
     assert len(control.hessian) == np.count_nonzero(control.kept) < 80
     assert not trial.x[~control.kept].any()
+
+
+def test_a_refused_step_is_not_repeated(monkeypatch):
+    """On a table like this, with many kernels on single columns, one step was tried 55 times."""
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))[:320]
+    task = np.digitize(X[rows, 1], np.quantile(X[:, 1], [1 / 3, 2 / 3]))
+    tried: dict[int, list[np.ndarray]] = {}
+    refused, kept_alive = [], []
+
+    def judged(control, here, trial, gap):
+        kept_alive.append(here)  # so that no other has its id
+        own = tried.setdefault(id(here), [])
+        refused.append(sum(np.abs(trial.x - old).sum() <= 0.01 * trial.x.sum() for old in own))
+        own.append(trial.x)
+        return judge(control, here, trial, gap)
+
+    judge = StepControl.judge
+    monkeypatch.setattr(StepControl, "judge", judged)
+    model = kh.MTONMKLClassifier(C=1.0, beta=0.00078)
+    model.fit(X[rows], y[rows], task=task)
+    assert len(model.kernels_) * 2 > 64
+    assert model.dual_gap_ <= 1e-3
+    assert max(refused) <= 2

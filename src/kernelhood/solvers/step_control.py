@@ -167,8 +167,9 @@ class StepControl:
         self._refuse(here, trial, slope, noise)
         if self.many and move is Move.NEWTON and self.move is Move.BACKTRACK:
             # Among many weights another direction is better than less of the same.
-            wanted = self._fitted_damping(here, step, slope, fall)
-            self.move, self.damping = Move.NEWTON, min(max(wanted, self.damping), _MOST_DAMPING)
+            wanted = min(self._fitted_damping(here, step, slope, fall), _MOST_DAMPING)
+            if wanted > 2.0 * self.damping:
+                self.move, self.damping = Move.NEWTON, wanted
         return here
 
     def _fitted_damping(self, here: State, step: Array, slope: float, fall: float) -> float:
