@@ -153,3 +153,19 @@ def test_a_general_solver_finds_nothing_lower_nearby():
         constraints={"type": "ineq", "fun": lambda two: 1.0 - two.sum()},
     )
     assert found.objective <= result.fun + 1e-4 * abs(result.fun)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_svms_are_solved_however_large_the_reward(kind, tol):
+    """Any dual vector is within 0.1 % of an objective of which the SVM is a millionth."""
+    X, sign = points(50)
+    Ks, loss = stack(X), loss_of(kind, X, sign, 100.0)
+    row, G = fixed_trace(Ks), gram(Ks)
+    cold = follow(Ks, loss, row, G, 1e8, tol=tol)
+    poor = valued([block_of(Ks, loss)], cold.weights)  # its dual vector is zero
+    for found in (cold, follow(Ks, loss, row, G, 1e8, tol=tol, start=poor)):
+        assert abs(found.objective) > 1e6 * found.svm_value
+        exact = solve_fixed(Ks, loss, found.weights, tol=1e-9)
+        assert found.svm_gap <= tol
+        assert found.svm_value == pytest.approx(exact.svm_value, rel=2.0 * tol)

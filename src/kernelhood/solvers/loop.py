@@ -10,7 +10,7 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.solvers.lower_bound import LowerBound
 from kernelhood.solvers.problem import Problem, State
-from kernelhood.solvers.solution import Solution, recertified, relative_gap
+from kernelhood.solvers.solution import Solution, recertified, relative_gap, svm_gap
 from kernelhood.solvers.step_control import StepControl, first_gap
 
 _RIDGE = 1e-3
@@ -66,11 +66,17 @@ def solve(
 
 
 def _gap(problem: Problem, point: State, bound: LowerBound) -> float:
-    """Return the relative gap to the best bound so far; for a concave penalty, to its own."""
-    missing = point.objective - bound.value
-    if not problem.penalty.convex:
-        missing = problem.penalty.gap(point.x, point.svm_value, point.dual)
-    return relative_gap(missing, point.objective, max(point.svm_value, problem.floor))
+    """Return the relative gap to the best bound so far.
+
+    For a concave penalty it is that of its tangent. Its reward may be far larger than the SVMs'
+    values, which are to be found all the same: their own gap counts as well.
+    """
+    size = max(point.svm_value, problem.floor)
+    if problem.penalty.convex:
+        return relative_gap(point.objective - bound.value, point.objective, size)
+    missing = problem.penalty.gap(point.x, point.svm_value, point.dual)
+    of_svms = svm_gap(point.svm_value, point.dual, point.x, problem.floor)
+    return max(relative_gap(missing, point.objective, size), of_svms)
 
 
 def as_solution(problem: Problem, state: State, trace: Array) -> Solution:

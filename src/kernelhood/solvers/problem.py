@@ -46,8 +46,11 @@ class State(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What accuracy is measured against: the objective, or the SVMs' part where it is more."""
-        return max(abs(self.objective), self.svm_value, 1e-300)
+        """What accuracy is measured against: the objective, or the SVMs' part where it is more.
+
+        A reward lowers the objective, below zero where it is large, and does not count.
+        """
+        return max(self.objective, self.svm_value, 1e-300)
 
 
 class Problem:

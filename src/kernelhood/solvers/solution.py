@@ -66,8 +66,25 @@ class Solution(NamedTuple):
     @property
     def svm_gap(self) -> float:
         """The relative duality gap of the SVMs alone, whatever their weights cost."""
-        missing = self.svm_value - self.gain + float(self.q @ self.weights)
-        return relative_gap(missing, self.svm_value, self.svm_value)
+        return svm_gap(self.svm_value, self.dual, self.weights)
+
+
+def svm_gap(svm_value: float, dual: DualPoint, weights: Array, floor: float = 0.0) -> float:
+    """Return the relative duality gap of SVMs at given weights.
+
+    Parameters
+    ----------
+    svm_value : float
+        Their primal value.
+    dual : DualPoint
+        Of their dual vectors.
+    weights : ndarray of shape (n_weights,)
+        In the units of the dual point.
+    floor : float
+        What counts as the value where that is less.
+    """
+    missing = svm_value - dual.gain + float(dual.q @ weights)
+    return relative_gap(missing, svm_value, max(svm_value, floor))
 
 
 def relative_gap(gap: float, objective: float, svm_value: float) -> float:
@@ -100,6 +117,8 @@ def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | 
     objective = solution.svm_value + penalty.value(solution.weights)
     missing = penalty.gap(solution.weights, solution.svm_value, solution.dual)
     gap = relative_gap(missing, objective, solution.svm_value)
+    if not penalty.convex:
+        gap = max(gap, solution.svm_gap)
     if gap > tol:
         return None
     return solution._replace(objective=objective, n_iter=0, trace=np.array([[objective, gap]]))
