@@ -114,7 +114,7 @@ def pooled(data: Table) -> Fitted:
 def linear(data: Table) -> Fitted:
     """Fit ridge or logistic regression with a column for each task."""
     if data.kind == CLASSIFICATION:
-        last: Any = LogisticRegressionCV(np.logspace(-3, 3, 7), max_iter=2000, cv=3)
+        last: Any = LogisticRegressionCV(Cs=np.logspace(-3, 3, 7), max_iter=2000, cv=3)
     else:
         last = RidgeCV(np.logspace(-3, 4, 15))
     return _encoded(make_pipeline(StandardScaler(), last), data, _one_hot(data))
