@@ -14,6 +14,7 @@ from kernelhood.solvers.solution import Solution, recertified, relative_gap, svm
 from kernelhood.solvers.step_control import StepControl, first_gap
 
 _RIDGE = 1e-3
+_ROUNDING = 1e-14
 
 
 def solve(
@@ -59,10 +60,18 @@ def solve(
         trial = control.try_step(here, trace[-1][1])
         bound.add(trial, average=control.careful or problem.is_large)
         here = control.judge(here, trial, trace[-1][1])
-        best = trial if trial.objective < best.objective else best
+        best = trial if _is_better(trial, best) else best
         trace.append((best.objective, _gap(problem, best, bound)))
         here = control.look_back(here, best, trace[-1][1])
     return as_solution(problem, best, np.array(trace))
+
+
+def _is_better(trial: State, best: State) -> bool:
+    """Return whether the objective is lower, or the same but for rounding with a closer dual."""
+    if trial.objective < best.objective:
+        return True
+    same = trial.objective - best.objective <= _ROUNDING * best.scale
+    return same and np.array_equal(trial.x, best.x) and trial.dual_value > best.dual_value
 
 
 def _gap(problem: Problem, point: State, bound: LowerBound) -> float:

@@ -52,6 +52,11 @@ class State(NamedTuple):
         """
         return max(self.objective, self.svm_value, 1e-300)
 
+    @property
+    def dual_value(self) -> float:
+        """The dual value of the SVMs at the weights."""
+        return self.dual.gain - float(self.dual.q @ self.x)
+
 
 class Problem:
     """The SVMs and the penalty.
