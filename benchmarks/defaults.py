@@ -32,6 +32,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "w auto b.01": {"kernels": "auto", **WEIGHTS, **CORRECTED, "beta": 1e-2},
     "m small C1": {"kernels": "small", **MIXED, **NORMALIZED},
     "m auto C1": {"kernels": "auto", **MIXED, **NORMALIZED},
+    "m auto w.002": {"kernels": "auto", **MIXED, **NORMALIZED, "beta": 1e-3},
     "m auto C4": {"kernels": "auto", **MIXED, **NORMALIZED, "C": 4.0},
     "m small b.01": {"kernels": "small", **MIXED, **CORRECTED, "beta": 1e-2},
     "m auto b.1": {"kernels": "auto", **MIXED, **CORRECTED, "beta": 1e-1},

@@ -100,6 +100,8 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a hundred small tasks, untuned")
     parser.add_argument("--runs", type=int, default=5)
     given = parser.parse_args()
+    if not (given.names or given.small):
+        parser.error("name data sets or regimes, or give --small")
     warnings.simplefilter("ignore", ConvergenceWarning)
     kinds = ["one a task", "one for all", "shrunk"]
     rows = []

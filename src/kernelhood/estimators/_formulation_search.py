@@ -14,7 +14,6 @@ from kernelhood.formulations import (
     Coefficients,
     Evidence,
     Formulation,
-    Normalized,
     as_formulation,
     check_domain,
     in_domain,
@@ -71,8 +70,7 @@ class FormulationSearch(JointStep):
         reading = as_formulation(params["formulation"])
         same = super()._canonical(params)
         same.update(reading.canonical(params["C"], params["eta"], _most(params["beta"])))
-        if isinstance(params["beta"], str) and isinstance(reading, Normalized):
-            # What it stands for depends on the samples, and equals no number.
+        if isinstance(params["beta"], str) and reading.beta_follows_samples:
             same.update(eta=params["eta"], beta=params["beta"])
         return same
 

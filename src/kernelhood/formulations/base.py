@@ -51,6 +51,9 @@ class Formulation(ABC):
     #: Whether the problem has one optimal value that every start leads to.
     convex = True
 
+    #: Whether ``beta="auto"`` is another number for other samples.
+    beta_follows_samples = False
+
     def usual_beta(self, C: float, n_samples: float) -> float:
         """Return what ``beta="auto"`` stands for.
 

@@ -64,6 +64,7 @@ class Normalized(Formulation):
     """The printed regulariser, made bounded by fixing the trace of every task's kernel."""
 
     convex = False
+    beta_follows_samples = True
 
     def usual_beta(self, C: float, n_samples: float) -> float:
         """Return less where many samples are solved together.
