@@ -63,7 +63,7 @@ def test_no_weights_fall_below_the_bound(penalty, seed):
     assert np.isfinite(bound)
     if isinstance(penalty, Linear):
         # The gain is that of the vector times its scale, and the forms fall with the square.
-        shrink = float(penalty.allowed_scale(dual.q).min())
+        shrink = float(penalty.allowed_scale(penalty.price, dual.q).min())
         assert np.all(shrink**2 * dual.q <= penalty.price * (1.0 + 1e-12))
     for weights in [allowed(penalty, rng) for _ in range(60)] + attained(penalty, dual):
         parts = shrink * dual.gain, shrink**2 * float(dual.q @ weights), penalty.value(weights)

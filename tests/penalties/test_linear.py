@@ -9,7 +9,9 @@ def test_the_dual_vector_is_shrunk_until_no_form_is_above_its_price():
     penalty = Linear(np.array([1.0, 4.0]))
     assert penalty.lower_bound(DualPoint(10.0, np.array([0.5, 3.0]))) == 10.0
     assert penalty.lower_bound(DualPoint(10.0, np.array([4.0, 8.0]))) == pytest.approx(5.0)
-    np.testing.assert_allclose(penalty.allowed_scale(np.array([4.0, 8.0])), [0.5, np.sqrt(0.5)])
+    np.testing.assert_allclose(
+        penalty.allowed_scale(np.ones(2), np.array([4.0, 8.0])), [0.5, np.sqrt(0.5)]
+    )
 
 
 def test_straightened_forms_make_the_step_exact_under_the_inverse_square_law():

@@ -68,3 +68,11 @@ def test_the_step_minimises_the_model_on_the_budget(n):
     model.solve(solver=cp.CLARABEL)
     w.value = found.weights
     assert float(cost.value) == pytest.approx(model.value, rel=1e-6, abs=1e-8)
+
+
+def test_weights_that_gain_more_than_the_average_allow_less_of_a_vector():
+    """Shares of the budget are 1 and 3, what they gain is 5 and 1: 2 on average."""
+    penalty = Simplex(np.array([1.0, 1.0, 2.0]), 4.0, np.array([1.0, 1.0, 0.0]))
+    weights, q = np.array([1.0, 3.0, 0.0]), np.array([6.0, 2.0, 16.0])
+    allowed = np.sqrt([3.0 / 6.0, 1.0, 4.0 / 16.0])
+    np.testing.assert_allclose(penalty.allowed_scale(weights, q), allowed)

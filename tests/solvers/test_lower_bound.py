@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.penalties import Concave, DualPoint, Linear
+from kernelhood.penalties import Concave, DualPoint, Linear, Simplex
 from kernelhood.solvers import lower_bound
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
@@ -209,3 +209,58 @@ def test_where_no_vector_alone_bounds_the_value_averages_do(monkeypatch):
     assert model.dual_gap_ <= 1e-3
     assert len(bounds) == 1
     assert bounds.pop().value > max(alone)
+
+
+def specific_simplex(kind):
+    """Return tasks with kernels of their own on a budget, and a vector far from the optimum."""
+    kernels, loss, row = tasks(kind)
+    return kernels, loss, Simplex(row / row.mean(), 3.0)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_with_a_budget_only_the_parts_of_tasks_above_the_average_are_shrunk(kind, monkeypatch):
+    monkeypatch.setattr(lower_bound, "_WORTH_IT", 0.0)
+    kernels, loss, penalty = specific_simplex(kind)
+    problem = Problem([Block(kernels, loss)], penalty)
+    best, better = solve(problem, tol=1e-7).objective, 0
+    for seed in range(20):
+        here, bound = state(problem, vector(loss, np.random.default_rng(seed))), LowerBound(problem)
+        whole = problem.penalty.lower_bound(here.dual)
+        bound.add(here, average=False)
+        assert whole <= bound.value <= best * (1.0 + 1e-9)
+        better += bound.value > whole
+    assert better
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_the_tangent_of_a_reward_is_bounded_by_shrunk_parts_too(kind, monkeypatch):
+    """Whatever part is shrunk, the bound stays below the optimum of the tangent problem."""
+    monkeypatch.setattr(lower_bound, "_WORTH_IT", 0.0)
+    kernels, loss, budget = specific_simplex(kind)
+    flat = written_out(kernels).reshape(len(budget.row), -1)
+    penalty = Concave(budget.row, budget.budget, flat @ flat.T, 1e-3)
+    problem, better = Problem([Block(kernels, loss)], penalty), 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        weights = penalty.nearest(rng.uniform(size=len(budget.row)))
+        point = problem.at(problem.x_of(weights), vector(loss, rng))
+        plain = problem.penalty.gap(point.x, point.svm_value, point.dual)
+        size = max(abs(point.objective), point.svm_value)
+        missing = LowerBound(problem).missing(point, 0.999 * plain / size)
+        touching = Problem([Block(kernels, loss)], penalty.tangent(weights))
+        lowest = solve(touching, tol=1e-7).objective
+        here = point.svm_value + penalty.tangent(weights).value(weights)
+        assert here - lowest <= missing * (1.0 + 1e-6)
+        assert missing <= plain
+        better += missing < plain
+    assert better
+
+
+def test_a_tangent_that_is_close_enough_is_left_alone(monkeypatch):
+    kernels, loss, budget = specific_simplex("hinge")
+    penalty = Concave(budget.row, budget.budget, np.eye(len(budget.row)), 1e-3)
+    problem = Problem([Block(kernels, loss)], penalty)
+    point = state(problem, vector(loss, np.random.default_rng(0)))
+    monkeypatch.setattr(LowerBound, "_trimmed", lambda *_: pytest.fail("not needed"))
+    plain = problem.penalty.gap(point.x, point.svm_value, point.dual)
+    assert LowerBound(problem).missing(point, 1e6) == pytest.approx(plain)

@@ -27,6 +27,9 @@ from kernelhood.solvers.concave_path import solved_rewards
 from kernelhood.solvers.neighborhood import neighborhood_weights
 from kernelhood.solvers.solution import Solution
 
+#: Of very many models, the number that is looked at first.
+_FIRST_LOOK = 8
+
 
 class FormulationSearch(JointStep):
     """The formulations: their penalties, and their order along a path of models."""
@@ -107,9 +110,16 @@ class FormulationSearch(JointStep):
         penalty = self._task_penalty(kernels, problem)
         if not isinstance(penalty, Concave):
             return 0
-        rewards = np.array([-_terms(params, problem.counted).f for params in models])
-        corners = problem.kept.get(self._corner_key(penalty))
-        return solved_rewards(found, penalty, rewards, self.tol, corners)
+        corners, counted = problem.kept.get(self._corner_key(penalty)), problem.counted
+        ahead, size = 0, _FIRST_LOOK
+        while ahead < len(models):
+            some = models[ahead : ahead + size]
+            rewards = np.array([-_terms(params, counted).f for params in some])
+            solved = solved_rewards(found, penalty, rewards, self.tol, corners)
+            ahead, size = ahead + solved, 4 * size
+            if solved < len(some):
+                break
+        return ahead
 
     def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
         """Return a key that differs where the kernels or the intercepts of the corners do."""

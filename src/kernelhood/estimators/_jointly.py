@@ -22,6 +22,7 @@ from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.warm_start import cut_down, valued
 
 _ROUGH = 1e-2
+_FEW_SVMS = 12
 
 
 class JointStep(BoundInspection, RelatedTasks):
@@ -81,7 +82,8 @@ class JointStep(BoundInspection, RelatedTasks):
         some = [one.thinned(joint.thinning) for one in problems]
         if 2 * sum(len(one.rows) for one in some) > sum(len(one.rows) for one in problems):
             return None
-        rough = clone(self).set_params(tol=max(self.tol, _ROUGH), **self._same_landmarks(joint))
+        limits = {"tol": max(self.tol, _ROUGH), "max_iter": min(self.max_iter, _FEW_SVMS)}
+        rough = clone(self).set_params(**limits, **self._same_landmarks(joint))
         part = rough._evaluate(joint.kernels.bank, some)
         found = rough._solve_tasks(part, some)[0].together
         assert found is not None

@@ -25,7 +25,7 @@ from kernelhood.model_selection.grids import Models, distinct_models, named_by, 
 from kernelhood.model_selection.results import as_results
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.split_tasks import SplitTasks, split_table
-from kernelhood.model_selection.walks import GridScores, Starts, grid_scores
+from kernelhood.model_selection.walks import GridScores, KnownStarts, grid_scores
 from kernelhood.pipeline.reading import as_target
 from kernelhood.plotting import plot_path
 
@@ -199,7 +199,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = {name: models.points[index] for name, (index, _) in chosen.items()}
 
     def _refit(
-        self, X: Any, y: Any, task: Any, weight: Any, models: Models, starts: list[Starts]
+        self, X: Any, y: Any, task: Any, weight: Any, models: Models, starts: KnownStarts
     ) -> None:
         """Fit the best point to all data, from the weights that its splits were solved with.
 

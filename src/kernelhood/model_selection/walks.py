@@ -32,16 +32,50 @@ class GridScores:
         Largest relative duality gap.
     seconds : ndarray of shape (n_models,)
         Time to solve and score all tasks of a split, averaged over splits.
-    starts : list of (list of (ndarray or None), or None)
-        Weights of every task's problem, averaged over the splits that train all of its tasks, for
-        models whose solution depends on where it starts.
+    starts : KnownStarts
+        Weights of every task's problem, for models whose solution depends on where it starts.
     """
 
     scores: Array
     weights: Array | None
     gaps: Array
     seconds: Array
-    starts: list[Starts]
+    starts: KnownStarts
+
+
+class KnownStarts:
+    """The weights that the problems of every model were solved with.
+
+    They are asked for of the chosen model alone: only then are they averaged over splits.
+
+    Parameters
+    ----------
+    n_tasks : int
+        Number of tasks.
+    jobs : list of _Job
+        The pieces of work.
+    found : list of PathResult
+        What came out of them.
+    """
+
+    def __init__(self, n_tasks: int, jobs: list[_Job], found: list[PathResult]) -> None:
+        self._n_tasks = n_tasks
+        # The weights of a joint problem are those of its tasks: splits that lack some do not count.
+        self._known = [
+            (job.numbers, dict(zip(job.models.tolist(), one.starts, strict=True)))
+            for job, one in zip(jobs, found, strict=True)
+            if not job.together or len(job.tasks) == n_tasks
+        ]
+
+    def __getitem__(self, model: int) -> Starts:
+        """Return the weights of every task's problem, averaged over splits; None if none count."""
+        known: dict[int, list[Array]] = {}
+        for numbers, by_model in self._known:
+            for task, own in zip(numbers, by_model.get(int(model)) or (), strict=False):
+                known.setdefault(task, []).append(own)
+        # Banks that are fitted to their splits may differ in size: then nothing is known.
+        means = {t: np.mean(w, axis=0) for t, w in known.items() if len({len(x) for x in w}) == 1}
+        return [means.get(t) for t in range(self._n_tasks)] if means else None
 
 
 @dataclass(frozen=True)
@@ -97,30 +131,8 @@ def grid_scores(
         scores[job.models[:, None], job.split, job.numbers] = one.scores
         gaps[job.models] = np.maximum(gaps[job.models], one.gaps)
         seconds[job.models] += one.seconds / len(parts)
-    starts = _mean_starts(len(models), n_tasks, jobs, found)
+    starts = KnownStarts(n_tasks, jobs, found)
     return GridScores(scores, _mean_weights(len(models), jobs, found), gaps, seconds, starts)
-
-
-def _mean_starts(
-    n_models: int, n_tasks: int, jobs: list[_Job], found: list[PathResult]
-) -> list[Starts]:
-    """Return the weights of every task's problem, averaged over splits.
-
-    The weights of a joint problem are those of its tasks: splits that lack some do not count.
-    """
-    known: list[dict[int, list[Array]]] = [{} for _ in range(n_models)]
-    for job, one in zip(jobs, found, strict=True):
-        if job.together and len(job.tasks) < n_tasks:
-            continue
-        for model, weights in zip(job.models, one.starts, strict=True):
-            for task, own in zip(job.numbers, weights or (), strict=False):
-                known[model].setdefault(task, []).append(own)
-    means = [
-        # Banks that are fitted to their splits may differ in size: then nothing is known.
-        {t: np.mean(own, axis=0) for t, own in one.items() if len({len(w) for w in own}) == 1}
-        for one in known
-    ]
-    return [[one.get(t) for t in range(n_tasks)] if one else None for one in means]
 
 
 def _jobs(

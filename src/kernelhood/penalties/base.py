@@ -129,6 +129,21 @@ class Penalty(ABC):
         """
         return None
 
+    def allowed_scale(self, weights: Array, q: Array) -> Array | None:
+        """Return how much of a dual vector each weight's kernel would leave, None for no such rule.
+
+        Where kernels belong to single tasks, only the parts of these tasks are shrunk for a better
+        lower bound, see `LowerBound`.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Where we are.
+        q : ndarray of shape (n_weights,)
+            Of the dual vector.
+        """
+        return None
+
     def curvature(self, weights: Array) -> Array | float:
         """Return the Hessian of R, where the step of this class is used."""
         return 0.0

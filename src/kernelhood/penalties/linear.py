@@ -42,7 +42,7 @@ class Linear(Penalty):
         """Return the prices."""
         return self.price
 
-    def allowed_scale(self, q: Array) -> Array:
+    def allowed_scale(self, weights: Array, q: Array) -> Array:
         """Return for each weight the largest s <= 1 with ``s^2 q <= price``."""
         above = q > self.price
         return np.sqrt(np.where(above, self.price / np.where(above, q, 1.0), 1.0))
@@ -51,7 +51,7 @@ class Linear(Penalty):
         """Return the gain of the dual vector, shrunk until no q is above its price."""
         if not (dual.q > self.price).any():
             return dual.gain
-        return dual.gain_of(float(self.allowed_scale(dual.q).min()))
+        return dual.gain_of(float(self.allowed_scale(self.price, dual.q).min()))
 
     def start(self) -> Array:
         """Return equal weights that sum to one."""

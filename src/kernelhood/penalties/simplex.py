@@ -60,6 +60,17 @@ class Simplex(Penalty):
         rest = surplus[free] ** 2 / np.maximum(self.ridge[free], 1e-300)
         return dual.gain - best - 0.5 * float(rest.sum())
 
+    def allowed_scale(self, weights: Array, q: Array) -> Array:
+        """Return for each weight the largest s <= 1 that leaves it no better than the average.
+
+        At the optimum all weights that are used gain the same for their share of the budget.
+        """
+        slope = self.slope(weights)
+        level = float(weights @ (q - slope)) / self.budget
+        allowed = np.maximum(level * self.row + slope, 0.0)
+        above = (q > allowed) & (self.row > 0.0)
+        return np.sqrt(np.where(above, allowed / np.where(above, q, 1.0), 1.0))
+
     def start(self) -> Array:
         """Return an equal share of the budget for every kernel."""
         held = self.row > 0.0

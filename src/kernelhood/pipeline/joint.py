@@ -24,8 +24,9 @@ from kernelhood.task_matrices import TaskMatrices, as_task_matrices
 
 _MEGABYTE = 2**20
 _ENOUGH = 300
-_LARGE = 3000
+_LARGE = 1000
 _PART = 2000
+_FEWEST = 4
 
 
 class JointKernels:
@@ -86,12 +87,12 @@ class JointKernels:
     @property
     def is_large(self) -> bool:
         """Whether a part of the samples should be looked at first."""
-        return self.Ks is None and self.kernels.n_points >= _LARGE
+        return self.kernels.n_points >= _LARGE
 
     @property
     def thinning(self) -> int:
-        """Of how many samples one is looked at first."""
-        return max(2, self.kernels.n_points // _PART)
+        """Of how many samples one is looked at first; of many, a part again."""
+        return max(_FEWEST, self.kernels.n_points // _PART)
 
     def _evaluated(self, n_points: int) -> Array:
         """Return all kernel matrices; those in single precision come block by block."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +83,7 @@ class TaskProblem:
     kept: dict[Hashable, Any] = field(default_factory=dict)
     unlabelled: Any = None
 
-    @property
+    @cached_property
     def counted(self) -> float:
         """The number of samples, each as often as it counts."""
         return float(self.sample_weight.sum())

@@ -55,13 +55,13 @@ def solve(
     here = problem.solve(x, before, first_gap(problem), _RIDGE * max(tol, 0.01))
     best, bound, control = here, LowerBound(problem), StepControl(problem, tol)
     bound.add(here, average=problem.is_large)
-    trace = [(here.objective, _gap(problem, here, bound))]
+    trace = [(here.objective, _gap(problem, here, bound, tol))]
     while trace[-1][1] > tol and len(trace) < max_iter and not control.is_exhausted:
         trial = control.try_step(here, trace[-1][1])
         bound.add(trial, average=control.careful or problem.is_large)
         here = control.judge(here, trial, trace[-1][1])
         best = trial if _is_better(trial, best) else best
-        trace.append((best.objective, _gap(problem, best, bound)))
+        trace.append((best.objective, _gap(problem, best, bound, tol)))
         here = control.look_back(here, best, trace[-1][1])
     return as_solution(problem, best, np.array(trace))
 
@@ -74,18 +74,17 @@ def _is_better(trial: State, best: State) -> bool:
     return same and np.array_equal(trial.x, best.x) and trial.dual_value > best.dual_value
 
 
-def _gap(problem: Problem, point: State, bound: LowerBound) -> float:
+def _gap(problem: Problem, point: State, bound: LowerBound, tol: float) -> float:
     """Return the relative gap to the best bound so far.
 
     For a concave penalty it is that of its tangent. Its reward may be far larger than the SVMs'
     values, which are to be found all the same: their own gap counts as well.
     """
     size = max(point.svm_value, problem.floor)
+    gap = relative_gap(bound.missing(point, tol), point.objective, size)
     if problem.penalty.convex:
-        return relative_gap(point.objective - bound.value, point.objective, size)
-    missing = problem.penalty.gap(point.x, point.svm_value, point.dual)
-    of_svms = svm_gap(point.svm_value, point.dual, point.x, problem.floor)
-    return max(relative_gap(missing, point.objective, size), of_svms)
+        return gap
+    return max(gap, svm_gap(point.svm_value, point.dual, point.x, problem.floor))
 
 
 def as_solution(problem: Problem, state: State, trace: Array) -> Solution:

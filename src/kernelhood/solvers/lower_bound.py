@@ -9,11 +9,13 @@ in the vector, so that an average costs no kernel evaluation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from kernelhood._typing import Array
-from kernelhood.penalties import DualPoint, Linear
+from kernelhood.penalties import DualPoint
 from kernelhood.solvers.block import BlockPoint
 from kernelhood.solvers.problem import Problem, State
 
@@ -34,6 +36,7 @@ class LowerBound:
         self.problem = problem
         self.value = -np.inf
         self._average: State | None = None
+        self._tangent: tuple[State, float] | None = None
 
     def add(self, new: State, *, average: bool) -> None:
         """Take one more vector into account, and its averages with earlier ones where asked for."""
@@ -45,8 +48,34 @@ class LowerBound:
             new = new if old is None else self._best_between(old, new)
             self._average = new
         self.value = max(self.value, penalty.lower_bound(new.dual))
-        if isinstance(penalty, Linear) and self._splits():
-            self._add_trimmed(new, penalty)
+        self.value = max(self.value, self._trimmed_bound(new, penalty.lower_bound, self.value))
+
+    def missing(self, point: State, tol: float) -> float:
+        """Return the duality gap of a point: to the best bound, or of a concave penalty's tangent.
+
+        Parameters
+        ----------
+        point : State
+            Weights and dual vectors.
+        tol : float
+            Relative gap that is asked for: a better bound of the tangent is looked for where it
+            may end the loop.
+        """
+        penalty = self.problem.penalty
+        if penalty.convex:
+            return point.objective - self.value
+
+        def tangent_bound(dual: DualPoint) -> float:
+            return point.objective - penalty.gap(point.x, point.svm_value, dual)
+
+        if self._tangent is None or self._tangent[0] is not point:
+            known = tangent_bound(point.dual)
+            size = max(abs(point.objective), point.svm_value)
+            if point.objective - known > tol * size:
+                enough = point.objective - tol * size
+                known = max(known, self._trimmed_bound(point, tangent_bound, known, enough))
+            self._tangent = point, known
+        return point.objective - self._tangent[1]
 
     def _splits(self) -> bool:
         """Return whether the parts of single tasks can be shrunk: each has its own intercept."""
@@ -56,22 +85,42 @@ class LowerBound:
             for block in self.problem.blocks
         )
 
-    def _add_trimmed(self, new: State, penalty: Linear) -> None:
-        """Shrink the parts of tasks whose own kernels are above their price."""
+    def _trimmed_bound(
+        self,
+        new: State,
+        bound_of: Callable[[DualPoint], float],
+        known: float,
+        enough: float = -np.inf,
+    ) -> float:
+        """Return the bound by a vector with the parts of tasks shrunk whose own kernels ask for it.
+
+        Parameters
+        ----------
+        new : State
+            The vector.
+        bound_of : callable
+            What a vector's gain and q bound.
+        known, enough : float
+            The bound that is known, and what a better one has to reach to be of use.
+        """
         problem = self.problem
-        scale = np.ones(len(problem.kept))
-        scale[problem.kept] = penalty.allowed_scale(new.dual.q)
+        allowed = problem.penalty.allowed_scale(new.x, new.dual.q) if self._splits() else None
+        if allowed is None:
+            return known
         operator = problem.blocks[0].operator
         n_shared = operator.n_kernels * len(operator.matrices)
-        by_task = scale[n_shared:].reshape(-1, operator.n_kernels).min(axis=1)
-        # At best this is the bound of a vector that is shrunk for the sake of shared kernels alone.
-        hoped = new.dual.gain_of(float(scale[:n_shared].min(initial=1.0)))
+        # At best only shared kernels are left to be paid for by the vector as a whole.
+        own = np.flatnonzero(problem.kept) >= n_shared
+        hoped = bound_of(new.dual._replace(q=np.where(own, allowed**2, 1.0) * new.dual.q))
         # Far from the optimum a better bound ends nothing, and with many samples it costs much.
         far = problem.is_large and new.objective - hoped > _CLOSE * new.scale
-        if not far and hoped - self.value > _WORTH_IT * (new.objective - self.value):
-            points = [self._trimmed(number, one, by_task) for number, one in enumerate(new.points)]
-            trimmed = problem._state(new.x, points)
-            self.value = max(self.value, penalty.lower_bound(trimmed.dual))
+        if hoped < enough or far or hoped - known <= _WORTH_IT * (new.objective - known):
+            return known
+        scale = np.ones(len(problem.kept))
+        scale[problem.kept] = allowed
+        by_task = scale[n_shared:].reshape(-1, operator.n_kernels).min(axis=1)
+        points = [self._trimmed(number, one, by_task) for number, one in enumerate(new.points)]
+        return bound_of(problem._state(new.x, points).dual)
 
     def _trimmed(self, number: int, point: BlockPoint, by_task: Array) -> BlockPoint:
         """Return a point with the gain and q of its vector with shrunk parts.

@@ -1,0 +1,73 @@
+"""Joint problems of many samples start from a part of them, that from a part of it."""
+
+import numpy as np
+import pytest
+
+import kernelhood as kh
+from kernelhood.pipeline import joint
+
+
+def model(formulation, sharing, **settings):
+    return kh.MTONMKLRegressor(
+        kernels="paper", formulation=formulation, sharing=sharing, beta=0.02, C=4.0, **settings
+    )
+
+
+@pytest.fixture
+def table():
+    data = kh.datasets.make_multitask(4, 80, kind="regression", noise=0.2, random_state=0)
+    return data.X, data.y, data.task
+
+
+@pytest.fixture
+def sizes(monkeypatch):
+    """Let few samples count as many, and note how many are looked at."""
+    monkeypatch.setattr(joint, "_LARGE", 60)
+    monkeypatch.setattr(joint, "_PART", 80)
+    noted, init = [], joint.JointKernels.__init__
+
+    def note(self, bank, problems, *arguments, **settings):
+        noted.append(sum(len(one.rows) for one in problems))
+        init(self, bank, problems, *arguments, **settings)
+
+    monkeypatch.setattr(joint.JointKernels, "__init__", note)
+    return noted
+
+
+@pytest.mark.parametrize("cache_size", [0.0, 1000.0], ids=["evaluated", "held"])
+@pytest.mark.parametrize("sharing", ["functions", "mixed"])
+def test_a_part_of_a_part_leads_to_the_same_optimum(sharing, cache_size, table, sizes, monkeypatch):
+    X, y, task = table
+    settings = {"relation": "mixed"} if sharing == "mixed" else {"sharing": sharing}
+    asked = {"cache_size": cache_size, "tol": 1e-6, "beta": 0.02, "kernels": "paper", **settings}
+    found = kh.MTONMKLRegressor(formulation="corrected", **asked).fit(X, y, task=task)
+    assert sizes == [320, 80, 20]
+    monkeypatch.setattr(joint, "_LARGE", 10**6)
+    cold = kh.MTONMKLRegressor(formulation="corrected", **asked).fit(X, y, task=task)
+    assert sizes[3:] == [320]
+    assert found.dual_gap_ <= 1e-6
+    assert found.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+    at = np.linspace(-1.0, 1.0, 20)[:, None] * np.ones(X.shape[1])
+    values = [one.predict(at, task=np.repeat(task[0], 20)) for one in (found, cold)]
+    np.testing.assert_allclose(*values, rtol=1e-2, atol=1e-2)
+
+
+def test_the_parts_are_solved_by_few_svms(table, sizes, monkeypatch):
+    X, y, task = table
+    limits = []
+    solve = kh.MTONMKLRegressor._solve_jointly
+
+    def note(self, *arguments):
+        limits.append((self.tol, self.max_iter))
+        return solve(self, *arguments)
+
+    monkeypatch.setattr(kh.MTONMKLRegressor, "_solve_jointly", note)
+    model("normalized", "functions", tol=1e-4, max_iter=50).fit(X, y, task=task)
+    assert limits == [(1e-4, 50), (1e-2, 12), (1e-2, 12)]
+
+
+def test_rewards_reach_their_gap_from_a_part(table, sizes):
+    X, y, task = table
+    found = model("normalized", "functions").fit(X, y, task=task)
+    assert len(sizes) == 3
+    assert found.dual_gap_ <= found.tol
