@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-SWAPS = "< <=, < >, > >=, == !=, + -, * /, += -=, *= /=, and or"
+#: A comparison becomes its opposite. With `<=` for `<` floating point hardly ever differs.
+SWAPS = "< >=, > <=, == !=, + -, * /, += -=, *= /=, and or"
 NAMES = "min max, minimum maximum, fmin fmax, argmin argmax, nanmin nanmax, any all"
 
 
@@ -70,7 +71,9 @@ def nodes_that_matter(node: ast.AST, defaults: bool, top: bool = True) -> Iterat
                 yield from nodes_that_matter(child, defaults, top=False)
 
 
-def places(source: str, defaults: bool) -> Iterator[tuple[int, int, list[str]]]:
+def places(
+    source: str, defaults: bool, numbers: bool = False
+) -> Iterator[tuple[int, int, list[str]]]:
     """Yield where each place starts and ends, and what can stand there instead."""
     swaps, names = both_ways(SWAPS), both_ways(NAMES)
     lines = source.splitlines(keepends=True)
@@ -99,10 +102,12 @@ def places(source: str, defaults: bool) -> Iterator[tuple[int, int, list[str]]]:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in names:
                 end = at(node.func.end_lineno, node.func.end_col_offset)
                 yield end - len(name), end, names[name]
-            case ast.Constant(value=bool() | int() | float() as value) if abs(value) <= 100:
+            case ast.Constant(value=bool() as value):
+                start = at(node.lineno, node.col_offset)
+                yield start, at(node.end_lineno, node.end_col_offset), [repr(not value)]
+            case ast.Constant(value=int() | float() as value) if numbers and abs(value) <= 100:
                 # Twice a tiny tolerance is as good a tolerance; one more is none.
                 changes = [value + 1] if abs(value) < 1e-3 else [value + 1, 2 * value]
-                changes = [not value] if isinstance(value, bool) else changes
                 start = at(node.lineno, node.col_offset)
                 yield start, at(node.end_lineno, node.end_col_offset), [repr(x) for x in changes]
         if any(isinstance(getattr(one, "value", None), str) for one in sides):

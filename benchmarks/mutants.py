@@ -2,6 +2,10 @@
 
     python benchmarks/mutants.py [--mutants 100] [--seed 0] [--jobs 2] [--patience S] [--only N]
 
+Comparisons become their opposites, signs, minima and maxima, truth values, "and" and "or" are
+swapped. With --numbers numbers are changed as well: many of these are tolerances and sizes, of
+which another one is as good.
+
 Mutant N of a seed is the N-th place of the source, in an order drawn at random. The tests that
 mirror its file come first, then those of the estimators and of the search; the first failure kills
 it, as does a test that takes a minute longer than ten times what it takes without a mutant. With
@@ -48,12 +52,12 @@ LEFT_OUT = ["test_interrupt.py"]
 FAILED = -1.0
 
 
-def all_mutants(root: Path, seed: int) -> list[Mutant]:
+def all_mutants(root: Path, seed: int, numbers: bool) -> list[Mutant]:
     """Return one mutant for each place of the source, in an order drawn at random."""
     draw, mutants = random.Random(seed), []
     for file in sources(root):
         defaults = file.parent.name not in ("estimators", "model_selection")
-        for start, end, changes in sorted(places(file.read_text(), defaults)):
+        for start, end, changes in sorted(places(file.read_text(), defaults, numbers)):
             mutants.append(Mutant(str(file.relative_to(root)), start, end, draw.choice(changes)))
     draw.shuffle(mutants)
     return mutants
@@ -269,13 +273,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--patience", type=float, default=np.inf, help="seconds for a mutant")
+    parser.add_argument("--numbers", action="store_true", help="change numbers, too")
     parser.add_argument("--show", action="store_true", help="print each mutant as it ends")
     parser.add_argument("--only", type=int, help="the number of one mutant to show and run")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
     given = parser.parse_args()
     wanted, jobs = (given.mutants, given.jobs) if given.only is None else (1, 1)
     trees = prepared(given.root.resolve(), jobs)
-    mutants = all_mutants(trees[0].folder, given.seed)
+    mutants = all_mutants(trees[0].folder, given.seed, given.numbers)
     abouts = [one.described((trees[0].folder / one.file).read_text()) for one in mutants]
     print(f"{len(mutants)} places can be changed", flush=True)
     numbers = iter(range(len(mutants)) if given.only is None else [given.only])

@@ -15,15 +15,15 @@ def model(formulation, sharing, **settings):
 
 @pytest.fixture
 def table():
-    data = kh.datasets.make_multitask(4, 80, kind="regression", noise=0.2, random_state=0)
+    data = kh.datasets.make_multitask(4, 160, kind="regression", noise=0.2, random_state=0)
     return data.X, data.y, data.task
 
 
 @pytest.fixture
 def sizes(monkeypatch):
     """Let few samples count as many, and note how many are looked at."""
-    monkeypatch.setattr(joint, "_LARGE", 60)
-    monkeypatch.setattr(joint, "_PART", 80)
+    monkeypatch.setattr(joint, "_LARGE", 100)
+    monkeypatch.setattr(joint, "_PART", 160)
     noted, init = [], joint.JointKernels.__init__
 
     def note(self, bank, problems, *arguments, **settings):
@@ -41,10 +41,10 @@ def test_a_part_of_a_part_leads_to_the_same_optimum(sharing, cache_size, table, 
     settings = {"relation": "mixed"} if sharing == "mixed" else {"sharing": sharing}
     asked = {"cache_size": cache_size, "tol": 1e-6, "beta": 0.02, "kernels": "paper", **settings}
     found = kh.MTONMKLRegressor(formulation="corrected", **asked).fit(X, y, task=task)
-    assert sizes == [320, 80, 20]
+    assert sizes == [640, 160, 40]
     monkeypatch.setattr(joint, "_LARGE", 10**6)
     cold = kh.MTONMKLRegressor(formulation="corrected", **asked).fit(X, y, task=task)
-    assert sizes[3:] == [320]
+    assert sizes[3:] == [640]
     assert found.dual_gap_ <= 1e-6
     assert found.objective_ == pytest.approx(cold.objective_, rel=2e-6)
     at = np.linspace(-1.0, 1.0, 20)[:, None] * np.ones(X.shape[1])
@@ -71,3 +71,12 @@ def test_rewards_reach_their_gap_from_a_part(table, sizes):
     found = model("normalized", "functions").fit(X, y, task=task)
     assert len(sizes) == 3
     assert found.dual_gap_ <= found.tol
+
+
+@pytest.mark.parametrize(("sharing", "levels"), [("functions", 1), ("mixed", 2)])
+def test_tasks_of_few_samples_keep_them_for_weights_of_their_own(sharing, levels, sizes):
+    data = kh.datasets.make_multitask(30, 8, kind="regression", noise=0.2, random_state=0)
+    settings = {"relation": "mixed"} if sharing == "mixed" else {"sharing": sharing}
+    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", **settings)
+    model.fit(data.X, data.y, task=data.task)
+    assert len(sizes) == levels

@@ -23,6 +23,7 @@ from kernelhood.solvers.warm_start import cut_down, valued
 
 _ROUGH = 1e-2
 _FEW_SVMS = 12
+_FEW_SAMPLES = 10
 
 
 class JointStep(BoundInspection, RelatedTasks):
@@ -77,10 +78,13 @@ class JointStep(BoundInspection, RelatedTasks):
 
         Its weights are close to those of all samples, and cost less than one SVM with these. Its
         function is as well, and mostly so is what is left of it where entries of v are cut down.
-        Tasks of few samples are not thinned any further: there is no such part then.
+        Tasks of few samples are not thinned any further: there is no such part then. Weights of
+        single tasks need more samples than those that all tasks have in common.
         """
         some = [one.thinned(joint.thinning) for one in problems]
-        if 2 * sum(len(one.rows) for one in some) > sum(len(one.rows) for one in problems):
+        left = sum(len(one.rows) for one in some)
+        too_few = left < _FEW_SAMPLES * len(some) and self._joined(joint)[1]
+        if too_few or 2 * left > sum(len(one.rows) for one in problems):
             return None
         limits = {"tol": max(self.tol, _ROUGH), "max_iter": min(self.max_iter, _FEW_SVMS)}
         rough = clone(self).set_params(**limits, **self._same_landmarks(joint))

@@ -27,7 +27,7 @@ from kernelhood.solvers.warm_start import closest_start
 _FIRST_SHARE = 0.05
 _DOUBLINGS = 9
 _ROUGH = 1e-2
-_SVMS_ON_THE_WAY = 3
+_SVMS_AT_FIRST, _SVMS_ON_THE_WAY = 15, 3
 
 
 class SingleKernels:
@@ -123,8 +123,8 @@ def solve_concave(
     n_solved = 0
     known = closest_start([one for one in (start, carried) if one is not None], penalty)
     if known is None:
-        rough = max(tol, _ROUGH)
-        known = solve(Problem(blocks, Simplex(row, budget)), tol=rough, max_iter=max_iter)
+        plain, few = Problem(blocks, Simplex(row, budget)), min(max_iter, _SVMS_AT_FIRST)
+        known = solve(plain, tol=max(tol, _ROUGH), max_iter=few)
         n_solved = known.n_iter
         for level in _levels(known, penalty):
             bent = Problem(blocks, Concave(row, budget, G, level))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
@@ -143,25 +144,23 @@ def _direction(
 
 
 @compiled
-def _newton_step(
-    K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
-) -> tuple[_Point, Array]:
-    """Take Mehrotra's step: a predictor, then a corrector from the same factorisation.
-
-    Returns the next point and its dual vector.
-    """
-    n, n_groups = K.shape[0], point.intercepts.shape[0]
+def _system(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> tuple[Array, Array]:
+    """Return the matrix of a step, and what is missing in stationarity."""
+    n = K.shape[0]
     force = K @ v + point.intercepts[sides.group]
     residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
     weight = _add_up(sides.sample, 1.0 / (point.z / point.x + point.w / point.s), n)
     A = K.copy()
     for i in range(n):
         A[i, i] += jitter + 1.0 / weight[i]
-    L = np.asarray(np.linalg.cholesky(A), np.float64)
-    Z = np.zeros((n_groups, n))
-    for i in range(n):
-        Z[sides.group[i], i] = 1.0
-    _solve_rows(L, Z)
+    return A, residual
+
+
+@compiled
+def _corrected(
+    L: Array, Z: Array, sides: _Sides, point: _Point, residual: Array
+) -> tuple[_Point, Array]:
+    """Take Mehrotra's step: a predictor, then a corrector from the same factorisation."""
     xz, sw = point.x * point.z, point.s * point.w
     ahead = _direction(L, Z, sides, point, residual, -xz, -sw)
     now = np.sum(xz) + np.sum(sw)
@@ -171,7 +170,22 @@ def _newton_step(
     rz, rw = centre - xz - ahead.x * ahead.z, centre - sw - ahead.s * ahead.w
     step = _direction(L, Z, sides, point, residual, rz, rw)
     point = _moved(point, step, _longest(point, step))
-    return point, _add_up(sides.sample, sides.sign * point.x, n)
+    return point, _add_up(sides.sample, sides.sign * point.x, L.shape[0])
+
+
+def _newton_step(
+    K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
+) -> tuple[_Point, Array]:
+    """Return the next point and its dual vector."""
+    A, residual = _system(K, sides, point, v, jitter)
+    # LAPACK counts columns first: what is L here is the upper factor L' there.
+    U, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the matrix of a step is not positive definite")
+    Z = np.zeros((len(point.intercepts), len(K)))
+    Z[sides.group, np.arange(len(K))] = 1.0
+    lapack.dpotrs(U, Z.T, lower=0, overwrite_b=1)
+    return _corrected(U.T, Z, sides, point, residual)
 
 
 def _gap(K: Array, loss: BoxLoss, v: Array) -> float:
