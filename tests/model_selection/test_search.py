@@ -12,7 +12,7 @@ import kernelhood as kh
 from kernelhood.estimators import METHODS, mtonmkl
 from kernelhood.model_selection import path, split_kernels
 from kernelhood.solvers import block
-from kernelhood.solvers.svm import solve_svm
+from kernelhood.solvers.dense.svm import solve_svm
 from tests.references import make_samples
 
 GRIDS = {

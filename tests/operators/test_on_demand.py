@@ -9,8 +9,9 @@ from kernelhood.losses import EpsilonInsensitive, Hinge
 from kernelhood.operators import DenseKernels, OnDemandKernels, on_demand, one_cell
 from kernelhood.operators.combined import combined_matrix
 from kernelhood.penalties import Linear as Price
-from kernelhood.solvers import lower_bound, svm
+from kernelhood.solvers import lower_bound
 from kernelhood.solvers.block import Block
+from kernelhood.solvers.dense import svm
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.lower_bound import LowerBound
 from kernelhood.solvers.problem import Problem
@@ -256,7 +257,11 @@ def test_where_pair_steps_stall_the_interior_point_gets_all_rows(monkeypatch):
     monkeypatch.setattr(svm, "_FEWEST_STEPS", 1)
     monkeypatch.setattr(svm, "_PAIR_STEPS_PER_SAMPLE", 1)
     called, real = [], svm.solve_interior_point
-    monkeypatch.setattr(svm, "solve_interior_point", lambda *args: called.append(1) or real(*args))
+    monkeypatch.setattr(
+        svm,
+        "solve_interior_point",
+        lambda *args, **settings: called.append(1) or real(*args, **settings),
+    )
     found = solve(Problem([Block(lazy_of(kernels), loss)], penalty), tol=1e-6)
     assert called
     assert found.gap <= 1e-6

@@ -3,7 +3,9 @@ import pytest
 
 from kernelhood.losses import Hinge
 from kernelhood.losses.box import best_intercepts, dual_gain, svm_gap
-from kernelhood.solvers.interior_point import solve_interior_point
+from kernelhood.solvers.central_path import Point, near, sides_of
+from kernelhood.solvers.dense import interior_point
+from kernelhood.solvers.dense.interior_point import solve_interior_point
 from tests.solvers.problems import LOSSES, feasible, loss_of, points, stack
 
 
@@ -45,3 +47,56 @@ def test_a_matrix_that_is_not_positive_leaves_a_feasible_point():
     v = solve_interior_point(-1e3 * np.eye(3), loss, 1e-6)
     assert np.all(v >= loss.lower)
     assert np.all(v <= loss.upper)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("kernel", [0, 2, 5, 9])
+def test_near_a_solution_few_steps_are_left(kind, kernel, monkeypatch):
+    """The solution of a kernel that differs by a tenth is a start; nothing is a longer way."""
+    X, sign = points(80)
+    K, loss = 10.0 * stack(X)[kernel], loss_of(kind, X, sign, 1.0)
+    tol, counts = 1e-6 * len(X), []
+    before = solve_interior_point(1.1 * K, loss, tol)
+    step = interior_point._newton_step
+    for start in (None, (before, K @ before)):
+        taken = []
+        monkeypatch.setattr(
+            interior_point, "_newton_step", lambda *a, n=taken: n.append(1) or step(*a)
+        )
+        v = solve_interior_point(K, loss, tol, start=start)
+        assert feasible(v, loss)
+        assert gap_of(K, loss, v) <= tol
+        counts.append(len(taken))
+    assert counts[1] < counts[0]
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_a_start_that_leads_nowhere_is_given_up(kind, monkeypatch):
+    X, sign = points(40)
+    K, loss = stack(X)[2], loss_of(kind, X, sign, 1.0)
+    monkeypatch.setattr(interior_point, "near", lambda sides, *_: nowhere(sides))
+    v = solve_interior_point(K, loss, 1e-4, start=(np.zeros(40), np.zeros(40)))
+    assert gap_of(K, loss, v) <= 1e-4
+
+
+def nowhere(sides):
+    """Return a point so close to its bounds that no step can be taken."""
+    x, tiny = 1e-14 * sides.cap, np.full(len(sides.cap), 1e-300)
+    return Point(x, sides.cap - x, tiny, tiny, np.zeros(sides.group.max() + 1))
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_point_near_a_vector_is_inside_the_box_and_satisfies_its_slopes(kind, scale):
+    X, sign = points(60)
+    K, loss = scale * stack(X)[2], loss_of(kind, X, sign, 1.0)
+    v = solve_interior_point(K, loss, 1e-3)
+    sides = sides_of(loss)
+    point = near(sides, loss, v, K @ v)
+    for part in (point.x, point.s, point.z, point.w):
+        assert part.min() > 0.0
+    np.testing.assert_allclose(point.x + point.s, sides.cap)
+    force = (K @ v + point.intercepts[sides.group])[sides.sample]
+    np.testing.assert_allclose(
+        point.z - point.w, sides.slope + sides.sign * force, atol=1e-9 * np.abs(force).max()
+    )

@@ -3,8 +3,8 @@ import pytest
 from sklearn.svm import SVC
 
 from kernelhood.losses.box import best_intercepts, svm_gap
-from kernelhood.solvers import svm
-from kernelhood.solvers.svm import solve_svm
+from kernelhood.solvers.dense import svm
+from kernelhood.solvers.dense.svm import solve_svm
 from tests.solvers.problems import LOSSES, combination, feasible, loss_of, points, stack
 
 
@@ -32,7 +32,11 @@ def test_where_pair_steps_stall_the_interior_point_takes_over(monkeypatch):
     K, loss = 1e5 * stack(X)[9], loss_of("epsilon-insensitive", X, sign, 1.0)
     called = []
     real = svm.solve_interior_point
-    monkeypatch.setattr(svm, "solve_interior_point", lambda *args: called.append(1) or real(*args))
+    monkeypatch.setattr(
+        svm,
+        "solve_interior_point",
+        lambda *args, **settings: called.append(1) or real(*args, **settings),
+    )
     v, Kv = solve(K, loss, 1e-5)
     assert called
     assert svm_gap(v, Kv, best_intercepts(Kv, loss), loss) <= 1e-5
@@ -41,7 +45,7 @@ def test_where_pair_steps_stall_the_interior_point_takes_over(monkeypatch):
 def test_the_better_of_both_is_returned(monkeypatch):
     X, sign = points(60)
     K, loss = 1e5 * stack(X)[9], loss_of("epsilon-insensitive", X, sign, 1.0)
-    monkeypatch.setattr(svm, "solve_interior_point", lambda *args: np.zeros(60))
+    monkeypatch.setattr(svm, "solve_interior_point", lambda *args, **settings: np.zeros(60))
     v, Kv = solve(K, loss, 1e-5)
     zero = svm_gap(np.zeros(60), np.zeros(60), best_intercepts(np.zeros(60), loss), loss)
     assert svm_gap(v, Kv, best_intercepts(Kv, loss), loss) < zero
@@ -62,7 +66,11 @@ def test_asked_for_an_exact_solution_it_goes_to_the_interior_point_at_once(kind,
     X, sign = points(60)
     K, loss = stack(X).mean(axis=0), loss_of(kind, X, sign, 1.0)
     called, real = [], svm.solve_interior_point
-    monkeypatch.setattr(svm, "solve_interior_point", lambda *args: called.append(1) or real(*args))
+    monkeypatch.setattr(
+        svm,
+        "solve_interior_point",
+        lambda *args, **settings: called.append(1) or real(*args, **settings),
+    )
     kernel, n = combination(K[None], np.ones(1)), len(K)
     v, Kv = solve_svm(kernel, loss, np.zeros(n), np.zeros(n), 1e-9, None, True)
     assert called

@@ -7,9 +7,9 @@ from kernelhood import Gaussian, KernelBank, Linear, Normalized
 from kernelhood.kernels.blocks import PointKernels
 from kernelhood.losses.box import best_gap, svm_gap
 from kernelhood.operators import OnDemandKernels, cells_of
-from kernelhood.solvers import svm
-from kernelhood.solvers.pair_steps import first_look, gap_within
-from kernelhood.solvers.svm import part_of, solve_by_parts
+from kernelhood.solvers.dense import svm
+from kernelhood.solvers.dense.pair_steps import first_look, gap_within
+from kernelhood.solvers.dense.svm import part_of, solve_by_parts
 from tests.solvers.problems import LOSSES, feasible, loss_of, points
 
 each_loss = pytest.mark.parametrize("kind", LOSSES)

@@ -13,8 +13,8 @@ from kernelhood.losses.box import dual_gain, svm_values
 from kernelhood.operators import KernelOperator
 from kernelhood.operators.centring import centred
 from kernelhood.operators.combined import Combined
+from kernelhood.solvers.dense.svm import Part, part_of, solve_by_parts, solve_svm
 from kernelhood.solvers.hessian import free_entries, value_hessian
-from kernelhood.solvers.svm import Part, part_of, solve_by_parts, solve_svm
 
 
 class BlockPoint(NamedTuple):

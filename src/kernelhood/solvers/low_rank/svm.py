@@ -49,7 +49,8 @@ def solve_low_rank_svm(
     if gap <= gap_tol:
         return v
     system = LowRankSystem(operator, weights, loss.group_starts)
-    other, K_other = solve_interior_point(system, loss, ridge, gap_tol)
+    start = (v, Kv) if v.any() else None
+    other, K_other = solve_interior_point(system, loss, ridge, gap_tol, start=start)
     return other if best_gap(other, K_other, loss) < gap else v
 
 

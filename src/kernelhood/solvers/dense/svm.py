@@ -16,9 +16,9 @@ from kernelhood._typing import Array, Indices
 from kernelhood.losses.box import BoxLoss, best_gap
 from kernelhood.operators.base import Fill, KernelOperator
 from kernelhood.operators.combined import Combined, combined_matrix
+from kernelhood.solvers.dense.interior_point import solve_interior_point
+from kernelhood.solvers.dense.pair_steps import first_look, gap_within, pair_steps
 from kernelhood.solvers.hessian import free_entries
-from kernelhood.solvers.interior_point import solve_interior_point
-from kernelhood.solvers.pair_steps import first_look, gap_within, pair_steps
 
 _PAIR_STEPS_PER_SAMPLE = 20
 _STEPS_GROW_FROM = 20
@@ -83,7 +83,9 @@ def solve_svm(
         fill(kernel, np.flatnonzero(kernel.slot < 0))
     held = combined_matrix(kernel) if fill is None else kernel.rows[kernel.slot]
     K = np.asarray(held, dtype=np.float64)
-    other = solve_interior_point(K, loss, gap_tol)
+    # The last digits are found from afar: near the end a path leaves its centre.
+    start = None if exact else (v, Kv)
+    other = solve_interior_point(K, loss, gap_tol, start=start)
     K_other = K @ other
     return (other, K_other) if best_gap(other, K_other, loss) < gap else (v, Kv)
 

@@ -8,81 +8,25 @@ epsilon-insensitive one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.linalg import lapack
 
 from kernelhood._compiled import compiled
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import Array
 from kernelhood.losses.box import BoxLoss, best_gap
+from kernelhood.solvers.central_path import (
+    Point,
+    Sides,
+    add_up,
+    centre,
+    longest,
+    moved,
+    near,
+    rounded,
+    sides_of,
+)
 
-_NEARLY_ALL = 0.99
 _DIVERGED = 100.0
-
-
-class _Sides(NamedTuple):
-    """The open sides of the box: sample, sign, width and slope of each; the samples' groups."""
-
-    sample: Indices
-    sign: Array
-    cap: Array
-    slope: Array
-    group: Indices
-
-
-class _Point(NamedTuple):
-    """A point inside the box, or a direction.
-
-    x and s are the distances from the two bounds, z and w their multipliers.
-    """
-
-    x: Array
-    s: Array
-    z: Array
-    w: Array
-    intercepts: Array
-
-
-def _sides_of(loss: BoxLoss) -> _Sides:
-    n, sizes = len(loss.target), np.diff(loss.group_starts)
-    sample = np.concatenate([np.arange(n), np.arange(n)])
-    sign = np.repeat([1.0, -1.0], n)
-    cap = np.concatenate([loss.upper, -loss.lower])
-    slope = loss.epsilon - sign * loss.target[sample]
-    opened = cap > 0.0
-    group = np.repeat(np.arange(len(sizes)), sizes)
-    return _Sides(sample[opened], sign[opened], cap[opened], slope[opened], group)
-
-
-@compiled
-def _add_up(places: Indices, values: Array, size: int) -> Array:
-    """Return the sum of the values at each place."""
-    total = np.zeros(size)
-    for k in range(values.shape[0]):
-        total[places[k]] += values[k]
-    return total
-
-
-@compiled
-def _moved(point: _Point, step: _Point, length: float) -> _Point:
-    return _Point(
-        point.x + length * step.x,
-        point.s + length * step.s,
-        point.z + length * step.z,
-        point.w + length * step.w,
-        point.intercepts + length * step.intercepts,
-    )
-
-
-@compiled
-def _longest(point: _Point, step: _Point) -> float:
-    """Return the largest length in (0, 1] that keeps every entry positive."""
-    worst = max(
-        max(np.max(-step.x / point.x), np.max(-step.s / point.s)),
-        max(np.max(-step.z / point.z), np.max(-step.w / point.w)),
-    )
-    return min(1.0, _NEARLY_ALL / worst) if worst > 0.0 else 1.0
 
 
 @compiled
@@ -101,8 +45,8 @@ def _solve_rows(L: Array, B: Array) -> None:
 
 @compiled
 def _direction(
-    L: Array, Z: Array, sides: _Sides, point: _Point, residual: Array, rz: Array, rw: Array
-) -> _Point:
+    L: Array, Z: Array, sides: Sides, point: Point, residual: Array, rz: Array, rw: Array
+) -> Point:
     """Solve the linearised optimality conditions.
 
     Parameters
@@ -119,17 +63,17 @@ def _direction(
     n, n_groups = L.shape[0], Z.shape[0]
     bends = point.z / point.x + point.w / point.s
     pull = rz / point.x - rw / point.s - residual
-    total = _add_up(sides.sample, sides.sign * pull / bends, n)
-    weight = _add_up(sides.sample, 1.0 / bends, n)
+    total = add_up(sides.sample, sides.sign * pull / bends, n)
+    weight = add_up(sides.sample, 1.0 / bends, n)
     one = (total / weight).reshape((1, n))
     _solve_rows(L, one)
     sums = np.empty((n_groups, n_groups))
     for g in range(n_groups):
-        column = _add_up(sides.group, Z[g], n_groups)
+        column = add_up(sides.group, Z[g], n_groups)
         for h in range(n_groups):
             sums[h, g] = column[h]
-    excess = _add_up(sides.group, _add_up(sides.sample, sides.sign * point.x, n), n_groups)
-    right = _add_up(sides.group, one[0], n_groups) + excess
+    excess = add_up(sides.group, add_up(sides.sample, sides.sign * point.x, n), n_groups)
+    right = add_up(sides.group, one[0], n_groups) + excess
     # The sums are those of a positive definite matrix, and this factorisation is compiled already.
     level = right.reshape((1, n_groups))
     _solve_rows(np.asarray(np.linalg.cholesky(sums), np.float64), level)
@@ -140,16 +84,16 @@ def _direction(
     force /= weight
     dx = (pull - sides.sign * force[sides.sample]) / bends
     dz, dw = (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s
-    return _Point(dx, -dx, dz, dw, intercepts)
+    return Point(dx, -dx, dz, dw, intercepts)
 
 
 @compiled
-def _system(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> tuple[Array, Array]:
+def _system(K: Array, sides: Sides, point: Point, v: Array, jitter: float) -> tuple[Array, Array]:
     """Return the matrix of a step, and what is missing in stationarity."""
     n = K.shape[0]
     force = K @ v + point.intercepts[sides.group]
     residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
-    weight = _add_up(sides.sample, 1.0 / (point.z / point.x + point.w / point.s), n)
+    weight = add_up(sides.sample, 1.0 / (point.z / point.x + point.w / point.s), n)
     A = K.copy()
     for i in range(n):
         A[i, i] += jitter + 1.0 / weight[i]
@@ -158,24 +102,24 @@ def _system(K: Array, sides: _Sides, point: _Point, v: Array, jitter: float) -> 
 
 @compiled
 def _corrected(
-    L: Array, Z: Array, sides: _Sides, point: _Point, residual: Array
-) -> tuple[_Point, Array]:
+    L: Array, Z: Array, sides: Sides, point: Point, residual: Array
+) -> tuple[Point, Array]:
     """Take Mehrotra's step: a predictor, then a corrector from the same factorisation."""
     xz, sw = point.x * point.z, point.s * point.w
     ahead = _direction(L, Z, sides, point, residual, -xz, -sw)
     now = np.sum(xz) + np.sum(sw)
-    there = _moved(point, ahead, _longest(point, ahead))
+    there = moved(point, ahead, longest(point, ahead))
     left = (np.dot(there.x, there.z) + np.dot(there.s, there.w)) / now
     centre = left**3 * now / (2 * len(sides.cap))
     rz, rw = centre - xz - ahead.x * ahead.z, centre - sw - ahead.s * ahead.w
     step = _direction(L, Z, sides, point, residual, rz, rw)
-    point = _moved(point, step, _longest(point, step))
-    return point, _add_up(sides.sample, sides.sign * point.x, L.shape[0])
+    point = moved(point, step, longest(point, step))
+    return point, add_up(sides.sample, sides.sign * point.x, L.shape[0])
 
 
 def _newton_step(
-    K: Array, sides: _Sides, point: _Point, v: Array, jitter: float
-) -> tuple[_Point, Array]:
+    K: Array, sides: Sides, point: Point, v: Array, jitter: float
+) -> tuple[Point, Array]:
     """Return the next point and its dual vector."""
     A, residual = _system(K, sides, point, v, jitter)
     # LAPACK counts columns first: what is L here is the upper factor L' there.
@@ -193,12 +137,12 @@ def _gap(K: Array, loss: BoxLoss, v: Array) -> float:
 
 
 def _follow(
-    K: Array, loss: BoxLoss, sides: _Sides, point: _Point, gap_tol: float, max_iter: int
-) -> tuple[_Point, float]:
+    K: Array, loss: BoxLoss, sides: Sides, point: Point, gap_tol: float, max_iter: int
+) -> tuple[Point, float]:
     """Follow the central path; return the best feasible point on it and its gap."""
     n_groups = point.intercepts.shape[0]
     jitter = 1e-15 * float(np.trace(K))
-    v = _add_up(sides.sample, sides.sign * point.x, len(K))
+    v = add_up(sides.sample, sides.sign * point.x, len(K))
     best, best_point = np.inf, point
     for _ in range(max_iter):
         try:
@@ -206,7 +150,7 @@ def _follow(
         except np.linalg.LinAlgError:  # rounding has ended the progress
             break
         gap = _gap(K, loss, v)
-        off = float(np.abs(_add_up(sides.group, v, n_groups)).max())
+        off = float(np.abs(add_up(sides.group, v, n_groups)).max())
         if gap < best and off <= 1e-9 * float(np.abs(v).sum()):
             best, best_point = gap, point
         # Far from the centre of its path the gap may rise for a while.
@@ -216,36 +160,25 @@ def _follow(
     return best_point, best
 
 
-def _rounded(sides: _Sides, point: _Point, small: float, n_samples: int) -> Array:
-    """Return the dual vector with entries closer than `small` to a bound put there.
-
-    What is left over is spread so that the sum over every group is zero.
-    """
-    full = (point.s < small) & (point.w > point.s)
-    empty = (point.x < small) & (point.z > point.x) & ~full
-    x = np.where(full, sides.cap, np.where(empty, 0.0, point.x))
-    v = _add_up(sides.sample, sides.sign * x, n_samples)
-    inside = np.where(full | empty, 0.0, np.minimum(point.x, point.s))
-    room = _add_up(sides.sample, inside, n_samples)
-    n_groups = point.intercepts.shape[0]
-    excess, total = _add_up(sides.group, v, n_groups), _add_up(sides.group, room, n_groups)
-    share = np.maximum(-1.0, np.minimum(1.0, excess / np.maximum(total, 1e-300)))
-    return v - share[sides.group] * room
-
-
-def _finish(K: Array, loss: BoxLoss, sides: _Sides, point: _Point, gap_tol: float) -> Array:
+def _finish(K: Array, loss: BoxLoss, sides: Sides, point: Point, gap_tol: float) -> Array:
     """Return the sparsest of a few roundings of the point that keeps the gap."""
     largest = float(np.max(point.x))
     v = point.x
     for small in [10.0**-exponent for exponent in range(5, 13)] + [0.0]:
-        v = _rounded(sides, point, largest * small, len(K))
+        v = rounded(sides, point, largest * small, len(K))
         v = np.clip(v, loss.lower, loss.upper)
         if _gap(K, loss, v) <= gap_tol:
             break
     return v
 
 
-def solve_interior_point(K: Array, loss: BoxLoss, gap_tol: float, max_iter: int = 60) -> Array:
+def solve_interior_point(
+    K: Array,
+    loss: BoxLoss,
+    gap_tol: float,
+    max_iter: int = 60,
+    start: tuple[Array, Array] | None = None,
+) -> Array:
     """Solve the SVM dual by Mehrotra's predictor-corrector method.
 
     Parameters
@@ -258,15 +191,21 @@ def solve_interior_point(K: Array, loss: BoxLoss, gap_tol: float, max_iter: int 
         Absolute duality gap to reach.
     max_iter : int
         Largest number of factorisations.
+    start : tuple of ndarray of shape (n_samples,), optional
+        A feasible dual vector and its product with K, to start near.
 
     Returns
     -------
     v : ndarray of shape (n_samples,)
         Feasible dual vector, the best one found where rounding ends the progress first.
     """
-    sides = _sides_of(loss)
-    x = np.minimum(0.5 * sides.cap, len(K) / max(float(np.trace(K)), 1e-300))
-    ones, level = np.ones_like(x), np.zeros(len(loss.group_starts) - 1)
-    start = _Point(x, sides.cap - x, ones, ones, level)
-    point, best = _follow(K, loss, sides, start, gap_tol, max_iter)
+    sides = sides_of(loss)
+    ways = [centre(sides, loss, float(np.trace(K)))]
+    if start is not None:  # Most often it is the shorter way, and sometimes none.
+        ways.insert(0, near(sides, loss, *start))
+    point, best = ways[0], np.inf
+    for first in ways:
+        if best > gap_tol:
+            found = _follow(K, loss, sides, first, gap_tol, max_iter)
+            point, best = min((point, best), found, key=lambda one: one[1])
     return _finish(K, loss, sides, point, max(gap_tol, 2.0 * best))
