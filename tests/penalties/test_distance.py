@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kernelhood.penalties.distance import Distance
+from kernelhood.penalties.distance import Distance, nearest_weights
 from tests.penalties.examples import N, ladder
 
 
@@ -35,3 +35,15 @@ def test_a_small_move_keeps_its_digits():
     move = 1e-9 * np.arange(1.0, N + 1.0)
     found = penalty._cost(move, G @ move)
     assert found == pytest.approx(float(exactly(centre, G, move)), rel=1e-10)
+
+
+def test_nearest_weights_do_not_depend_on_the_units_of_the_kernels():
+    rng = np.random.default_rng(0)
+    kernels = rng.normal(size=(4, 30))
+    G, products = kernels @ kernels.T, kernels @ rng.normal(size=30)
+    scale = np.array([1e-8, 1.0, 1e8, 1e-3])
+    centre, slack = nearest_weights(G, products)
+    scaled, rest = nearest_weights(G * np.outer(scale, scale), scale * products)
+    assert centre.any()
+    np.testing.assert_allclose(scaled * scale, centre, rtol=1e-9)
+    np.testing.assert_allclose(rest / scale, slack, rtol=1e-9, atol=1e-12)

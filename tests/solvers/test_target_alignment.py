@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from kernelhood.operators.frobenius import frobenius_gram
 from kernelhood.solvers.solution import recertified
@@ -9,6 +10,7 @@ from kernelhood.solvers.target_alignment import (
     centered_alignment_weights,
     certified_etas,
     distance,
+    least_distance,
     nearest_weights,
     solve_aligned,
     target_products,
@@ -31,8 +33,17 @@ def test_the_distance_is_that_of_the_matrices():
     weights, y = np.linspace(0.0, 1.0, 10), loss.target
     K = np.tensordot(weights, Ks, axes=1)
     target = np.outer(y, y)
-    expected = 0.5 * 3.0 * (np.sum((K - target) ** 2) - np.sum(target**2))
+    apart = least_distance(G, products, float(y @ y))
+    expected = 3.0 * (0.5 * np.sum((K - target) ** 2) - apart)
     assert distance(3.0, G, products).value(weights) == pytest.approx(expected)
+
+
+def test_the_least_distance_is_that_of_the_nearest_kernel():
+    Ks, loss, G, products = problem("hinge", 1.0)
+    y = loss.target
+    found, residual = nnls(Ks.reshape(len(Ks), -1).T, np.outer(y, y).ravel())
+    assert least_distance(G, products, float(y @ y)) == pytest.approx(0.5 * residual**2)
+    assert found.any()
 
 
 @each_loss
@@ -62,9 +73,23 @@ def test_certified_etas_are_those_that_certify_one_by_one(kind, C, first):
     assert count == len(etas) or one_by_one[count] is None
 
 
+@each_loss
+@pytest.mark.parametrize("eta", [1.0, 1e6, 1e12])
+def test_where_the_distance_dominates_the_weights_are_found_all_the_same(kind, eta):
+    """However large the distance is, a start from other weights ends at the same ones."""
+    Ks, loss, G, products = problem(kind, 1.0)
+    block = block_of(Ks, loss)
+    found = solve_aligned(block, G, products, eta, tol=1e-5)
+    other = solve_aligned(block, G, products, 1e-6 * eta, tol=1e-5)
+    again = solve_aligned(block, G, products, eta, starts=[other], tol=1e-5)
+    kernels = [np.tensordot(one.weights, Ks, axes=1) for one in (found, again)]
+    np.testing.assert_allclose(*kernels, atol=2e-2 * np.abs(kernels[0]).max())
+    assert found.objective == pytest.approx(again.objective, rel=2e-5)
+
+
 def test_nearest_weights_satisfy_their_optimality_conditions():
     _, _, G, products = problem("hinge", 1.0)
-    weights = nearest_weights(G, products)
+    weights, _ = nearest_weights(G, products)
     slope = G @ weights - products
     assert weights.min() >= 0.0
     assert slope.min() >= -1e-8 * products.max()

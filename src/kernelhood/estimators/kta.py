@@ -19,6 +19,7 @@ from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.target_alignment import (
     centered_alignment_weights,
     certified_etas,
+    least_distance,
     solve_aligned,
     target_products,
 )
@@ -105,7 +106,8 @@ class _AlignedStep(NeighborhoodInspection):
         else:
             (block,), starts = kernels.blocks(problem), problem.starts
             found = solve_aligned(block, G, products, float(self.eta), starts=starts, **limits)
-            found = found._replace(objective=found.objective + 0.5 * self.eta * size**2)
+            apart = self.eta * least_distance(G, products, size)
+            found = found._replace(objective=found.objective + apart)
         theta = found.weights
         own = cosine(float(theta @ products), float(theta @ G @ theta), size**2)
         projection = identity_projection(G, products)

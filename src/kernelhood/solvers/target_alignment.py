@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.penalties import Fixed, Quadratic
-from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
+from kernelhood.penalties import Distance, Fixed
+from kernelhood.penalties.distance import nearest_weights
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
@@ -34,18 +34,18 @@ def target_products(Ks: Array, target: Array, sample_weight: Array) -> Array:
     return np.asarray((Ks @ y) @ y)
 
 
-def nearest_weights(G: Array, products: Array) -> Array:
-    """Return the weights >= 0 that minimise ``|sum_m weights_m K^m - yy'|_F^2``.
+def least_distance(G: Array, products: Array, size: float) -> float:
+    """Return ``1/2 |K - yy'|_F^2`` at the nearest kernel, which no weights avoid.
 
     Parameters
     ----------
-    G : ndarray of shape (n_kernels, n_kernels)
-        Frobenius products of the kernels.
-    products : ndarray of shape (n_kernels,)
-        Their Frobenius products with yy'.
+    G, products : ndarray
+        Frobenius products of the kernels, with each other and with yy'.
+    size : float
+        ``|yy'|_F``.
     """
-    nothing = np.zeros_like(products)
-    return solve_nonneg_qp(G, -products, nothing, nothing)
+    centre, _ = nearest_weights(G, products)
+    return 0.5 * float(size**2 + centre @ (G @ centre) - 2.0 * (centre @ products))
 
 
 def solve_aligned(
@@ -58,17 +58,19 @@ def solve_aligned(
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> Solution:
-    """Minimise ``S(K) + (eta/2) |K - yy'|_F^2`` without its constant ``(eta/2) |yy'|_F^2``.
+    """Minimise ``S(K) + (eta/2) |K - yy'|_F^2`` without the part that no weights avoid.
 
-    The distance may be far larger than the SVM's value, so that a small gap of the whole says
-    little of the SVM: it is solved to the same relative gap of its own at the end.
+    The distance may be far larger than the SVM's value. Beside its smallest value a small gap of
+    the whole would say little of the weights, and nothing of the SVM: the former is left out, and
+    the latter is solved to the same relative gap of its own at the end.
 
     Parameters
     ----------
     Ks : ndarray of shape (n_kernels, n_samples, n_samples)
         Base kernel matrices, C-contiguous.
     G, products : ndarray
-        As in `nearest_weights`, which is the solution for a large eta.
+        Frobenius products of the kernels, with each other and with yy'. The kernel that is nearest
+        to yy' is the solution for a large eta.
     eta : float
         Weight of the distance, positive.
     starts : sequence of Solution
@@ -88,7 +90,7 @@ def solve_aligned(
     penalty = distance(eta, G, products)
     start = closest_start(starts, penalty)
     if start is None:
-        start = valued([block], nearest_weights(G, products))
+        start = valued([block], penalty.start())
     found = solve(Problem([block], penalty), start=start, tol=tol, max_iter=max_iter)
     own_gap = found.svm_gap
     if own_gap <= tol:
@@ -110,15 +112,14 @@ def certified_etas(
     """Return for how many of the leading etas the solution solves the problem, without any SVM.
 
     The duality gap of fixed weights is convex in eta, and the value it is measured against is
-    linear before and after the eta where the distance outweighs the SVM twice: on either side the
-    etas that the solution solves are an interval.
+    linear: the etas that the solution solves are an interval.
 
     Parameters
     ----------
     found : Solution
         For some eta.
     G, products : ndarray
-        As in `nearest_weights`.
+        As for `solve_aligned`.
     etas : sequence of float
         Ascending.
     tol : float
@@ -128,11 +129,7 @@ def certified_etas(
     def missed(number: int) -> bool:
         return recertified(found, distance(etas[number], G, products), tol) is None
 
-    own = distance(1.0, G, products).value(found.weights)
-    turn = -2.0 * found.svm_value / own if own < 0.0 else np.inf
-    before = bisect_left(etas, turn)
-    count = _first_missed(missed, 0, before)
-    return count if count < before else _first_missed(missed, before, len(etas))
+    return _first_missed(missed, 0, len(etas))
 
 
 def _first_missed(missed: Callable[[int], bool], begin: int, end: int) -> int:
@@ -144,9 +141,9 @@ def _first_missed(missed: Callable[[int], bool], begin: int, end: int) -> int:
     return begin + bisect_left(range(begin, end), True, key=missed)
 
 
-def distance(eta: float, G: Array, products: Array) -> Quadratic:
-    """Return ``(eta/2) |K - yy'|_F^2`` without its constant."""
-    return Quadratic(-eta * products, eta * G)
+def distance(eta: float, G: Array, products: Array) -> Distance:
+    """Return ``(eta/2) |K - yy'|_F^2`` without the part that no weights avoid."""
+    return Distance(eta, G, *nearest_weights(G, products))
 
 
 def centered_alignment_weights(Ks: Array, G: Array, target: Array, sample_weight: Array) -> Array:
@@ -175,6 +172,6 @@ def centered_alignment_weights(Ks: Array, G: Array, target: Array, sample_weight
     grand = means @ unit
     M = G - 2.0 * (means @ means.T) + np.outer(grand, grand)
     centred = target - float(sample_weight @ target) / float(sample_weight.sum())
-    v = nearest_weights(M, target_products(Ks, centred, sample_weight))
+    v, _ = nearest_weights(M, target_products(Ks, centred, sample_weight))
     length = float(np.linalg.norm(v))
     return v / length if length > 0.0 else v

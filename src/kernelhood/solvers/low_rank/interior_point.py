@@ -1,7 +1,7 @@
 """Mehrotra's method for the SVM dual with a kernel of low rank.
 
-The same path as `solvers.dense.interior_point` follows, with linear systems that never form a matrix of
-samples by samples.
+The same path as `solvers.dense.interior_point` follows, with linear systems that never form a
+matrix of samples by samples.
 """
 
 from __future__ import annotations
