@@ -53,6 +53,8 @@ def is_left_out(node: ast.AST) -> bool:
             return "TYPE_CHECKING" in ast.unparse(test)
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name in ("warn", "print", "TypeVar")
+        case ast.keyword(arg="strict"):  # a check of lengths that are equal
+            return True
     return False
 
 
