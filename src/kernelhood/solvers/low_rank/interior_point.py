@@ -97,7 +97,7 @@ def _follow(
         if gap < best:
             best, best_point = gap, point
         left = float(point.x @ point.z + point.s @ point.w)
-        if best <= 0.5 * gap_tol or (gap > _DIVERGED * best and left < best):
+        if best <= 0.1 * gap_tol or (gap > _DIVERGED * best and left < best):
             break
     return best_point, best
 
