@@ -3,7 +3,7 @@ import pytest
 
 from kernelhood.losses import Hinge
 from kernelhood.losses.box import best_intercepts, dual_gain, svm_gap
-from kernelhood.solvers.central_path import Point, near, sides_of
+from kernelhood.solvers.central_path import near, sides_of
 from kernelhood.solvers.dense import interior_point
 from kernelhood.solvers.dense.interior_point import solve_interior_point
 from tests.solvers.problems import LOSSES, feasible, loss_of, points, stack
@@ -74,15 +74,19 @@ def test_near_a_solution_few_steps_are_left(kind, kernel, monkeypatch):
 def test_a_start_that_leads_nowhere_is_given_up(kind, monkeypatch):
     X, sign = points(40)
     K, loss = stack(X)[2], loss_of(kind, X, sign, 1.0)
-    monkeypatch.setattr(interior_point, "near", lambda sides, *_: nowhere(sides))
-    v = solve_interior_point(K, loss, 1e-4, start=(np.zeros(40), np.zeros(40)))
+    ways, follow = [], interior_point._follow
+
+    def stuck(K, loss, sides, point, *limits):
+        ways.append(point)
+        return follow(K, loss, sides, point, *limits) if len(ways) > 1 else (point, np.inf)
+
+    monkeypatch.setattr(interior_point, "_follow", stuck)
+    start = solve_interior_point(2.0 * K, loss, 1e-2)
+    ways.clear()
+    v = solve_interior_point(K, loss, 1e-4, start=(start, K @ start))
     assert gap_of(K, loss, v) <= 1e-4
-
-
-def nowhere(sides):
-    """Return a point so close to its bounds that no step can be taken."""
-    x, tiny = 1e-14 * sides.cap, np.full(len(sides.cap), 1e-300)
-    return Point(x, sides.cap - x, tiny, tiny, np.zeros(sides.group.max() + 1))
+    assert len(ways) == 2
+    assert not np.allclose(ways[0].x, ways[1].x)
 
 
 @pytest.mark.parametrize("kind", LOSSES)

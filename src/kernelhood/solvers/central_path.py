@@ -71,7 +71,7 @@ def near(sides: Sides, loss: BoxLoss, v: Array, Kv: Array) -> Point:
     """
     intercepts, value, gain = svm_values(v, Kv, loss)
     gap = value - gain + 0.5 * float(v @ Kv)
-    level = max(gap, _LEAST * abs(value), 1e-300) / len(sides.cap)
+    level = max(gap, _LEAST * abs(value), 1e-100) / len(sides.cap)
     slope = sides.slope + sides.sign * (Kv + intercepts[sides.group])[sides.sample]
     room = np.minimum(0.25 * sides.cap, level / np.maximum(np.abs(slope), np.sqrt(level)))
     x = np.clip(np.maximum(sides.sign * v[sides.sample], 0.0), room, sides.cap - room)
