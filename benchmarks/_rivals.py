@@ -29,6 +29,7 @@ _CS = [0.1, 1.0, 10.0, 100.0, 1000.0]
 _WIDTHS = np.array([0.03, 0.1, 0.3, 1.0, 3.0])
 _TREES = {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [4, 8, 31], "max_iter": [100, 300]}
 _FOLDS = 5
+_MEGABYTES = 1000  # of kernel rows that an SVM may keep
 
 Fitted = Callable[[Any, Any], np.ndarray]
 
@@ -61,8 +62,10 @@ def _svm(kind: str, y: Any, n_columns: int) -> Any:
     """Return an SVM, tuned over C and gamma; targets of regression in units of their spread."""
     if kind == CLASSIFICATION:
         grid = {"svc__C": _CS, "svc__gamma": (_WIDTHS / n_columns).tolist()}
-        return GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid, cv=_folds(kind, y))
-    inner = make_pipeline(StandardScaler(), SVR())
+        return GridSearchCV(
+            make_pipeline(StandardScaler(), SVC(cache_size=_MEGABYTES)), grid, cv=_folds(kind, y)
+        )
+    inner = make_pipeline(StandardScaler(), SVR(cache_size=_MEGABYTES))
     name = "regressor__svr__"
     grid = {f"{name}C": _CS, f"{name}gamma": (_WIDTHS / n_columns).tolist()}
     model = TransformedTargetRegressor(inner, transformer=StandardScaler())
@@ -125,8 +128,15 @@ def boosting(data: Table) -> Fitted:
     category = [data.X.shape[1]] if len(np.unique(data.task)) <= 255 else None
     classifies = data.kind == CLASSIFICATION
     kind = HistGradientBoostingClassifier if classifies else HistGradientBoostingRegressor
-    model = kind(categorical_features=category, min_samples_leaf=5, random_state=0)
-    return _encoded(GridSearchCV(model, _TREES, cv=3), data, _numbered(data))
+    encode = _numbered(data)
+    distinct = max(len(np.unique(column)) for column in encode(data.X, data.task).T)
+    model = kind(
+        categorical_features=category,
+        min_samples_leaf=5,
+        max_bins=min(max(distinct, 2), 255),  # more make no other trees, and take longer
+        random_state=0,
+    )
+    return _encoded(GridSearchCV(model, _TREES, cv=3), data, encode)
 
 
 def forest(data: Table) -> Fitted:
