@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, WhiteKernel
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
@@ -19,6 +19,9 @@ from sklearn.svm import SVR
 import kernelhood as kh
 
 _GRID = {"svr__C": [0.1, 1.0, 10.0, 100.0], "svr__gamma": [0.01, 0.03, 0.1, 0.3, 1.0]}
+
+#: Rows of a task follow each other: folds that are not mixed would leave out whole tasks.
+_FOLDS = KFold(3, shuffle=True, random_state=0)
 
 _BANK = kh.KernelBank([*kh.default_bank(), kh.Constant()])
 
@@ -63,7 +66,7 @@ def _plain(X: np.ndarray, task: np.ndarray) -> np.ndarray:
 
 
 def _svr() -> GridSearchCV:
-    return GridSearchCV(make_pipeline(StandardScaler(), SVR()), _GRID, cv=3)
+    return GridSearchCV(make_pipeline(StandardScaler(), SVR()), _GRID, cv=_FOLDS)
 
 
 def pooled(data: Any, train: np.ndarray) -> _Encoded:
@@ -88,7 +91,7 @@ def boosting(data: Any, train: np.ndarray) -> _Encoded:
     model = HistGradientBoostingRegressor(
         categorical_features=category, min_samples_leaf=5, random_state=0
     )
-    return _Encoded(GridSearchCV(model, grid, cv=3), _numbered(data)).fit(data, train)
+    return _Encoded(GridSearchCV(model, grid, cv=_FOLDS), _numbered(data)).fit(data, train)
 
 
 @dataclass

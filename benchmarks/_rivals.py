@@ -50,12 +50,15 @@ def untuned(data: Table) -> Fitted:
     return lambda X, task: model.predict(X, task=task)
 
 
-def _folds(kind: str, y: Any) -> Any:
-    """Return mixed folds, as many as the smallest class allows."""
+def _folds(kind: str, y: Any, most: int = _FOLDS) -> Any:
+    """Return folds that all tasks are in, as many as the smallest class allows.
+
+    The rows of a task follow each other: folds that are not mixed would leave out whole tasks.
+    """
     if kind != CLASSIFICATION:
-        return KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0)
+        return KFold(min(most, len(y)), shuffle=True, random_state=0)
     fewest = int(np.unique(y, return_counts=True)[1].min())
-    return StratifiedKFold(max(2, min(_FOLDS, fewest)), shuffle=True, random_state=0)
+    return StratifiedKFold(max(2, min(most, fewest)), shuffle=True, random_state=0)
 
 
 def _svm(kind: str, y: Any, n_columns: int) -> Any:
@@ -117,7 +120,9 @@ def pooled(data: Table) -> Fitted:
 def linear(data: Table) -> Fitted:
     """Fit ridge or logistic regression with a column for each task."""
     if data.kind == CLASSIFICATION:
-        last: Any = LogisticRegressionCV(Cs=np.logspace(-3, 3, 7), max_iter=2000, cv=3)
+        last: Any = LogisticRegressionCV(
+            Cs=np.logspace(-3, 3, 7), max_iter=2000, cv=_folds(data.kind, data.y, 3)
+        )
     else:
         last = RidgeCV(np.logspace(-3, 4, 15))
     return _encoded(make_pipeline(StandardScaler(), last), data, _one_hot(data))
@@ -136,7 +141,8 @@ def boosting(data: Table) -> Fitted:
         max_bins=min(max(distinct, 2), 255),  # more make no other trees, and take longer
         random_state=0,
     )
-    return _encoded(GridSearchCV(model, _TREES, cv=3), data, encode)
+    search = GridSearchCV(model, _TREES, cv=_folds(data.kind, data.y, 3))
+    return _encoded(search, data, encode)
 
 
 def forest(data: Table) -> Fitted:
