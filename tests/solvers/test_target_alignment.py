@@ -7,13 +7,11 @@ from scipy.optimize import nnls
 from kernelhood.operators.frobenius import frobenius_gram
 from kernelhood.solvers.solution import recertified
 from kernelhood.solvers.target_alignment import (
+    TargetMatrix,
     centered_alignment_weights,
     certified_etas,
-    distance,
-    least_distance,
     nearest_weights,
     solve_aligned,
-    target_products,
 )
 from tests.solvers.problems import LOSSES, block_of, loss_of, points, solve_fixed, stack
 
@@ -25,24 +23,22 @@ def problem(kind, C, n=40):
     Ks, loss = stack(X), loss_of(kind, X, sign, C)
     ones = np.ones(n)
     G, _ = frobenius_gram(Ks, ones)
-    return Ks, loss, G, target_products(Ks, loss.target, ones)
+    return Ks, loss, TargetMatrix.of(Ks, G, loss.target, ones)
 
 
 def test_the_distance_is_that_of_the_matrices():
-    Ks, loss, G, products = problem("hinge", 1.0)
+    Ks, loss, matrix = problem("hinge", 1.0)
     weights, y = np.linspace(0.0, 1.0, 10), loss.target
     K = np.tensordot(weights, Ks, axes=1)
-    target = np.outer(y, y)
-    apart = least_distance(G, products, float(y @ y))
-    expected = 3.0 * (0.5 * np.sum((K - target) ** 2) - apart)
-    assert distance(3.0, G, products).value(weights) == pytest.approx(expected)
+    expected = 3.0 * (0.5 * np.sum((K - np.outer(y, y)) ** 2) - matrix.least_distance)
+    assert matrix.distance(3.0).value(weights) == pytest.approx(expected)
 
 
 def test_the_least_distance_is_that_of_the_nearest_kernel():
-    Ks, loss, G, products = problem("hinge", 1.0)
+    Ks, loss, matrix = problem("hinge", 1.0)
     y = loss.target
     found, residual = nnls(Ks.reshape(len(Ks), -1).T, np.outer(y, y).ravel())
-    assert least_distance(G, products, float(y @ y)) == pytest.approx(0.5 * residual**2)
+    assert matrix.least_distance == pytest.approx(0.5 * residual**2)
     assert found.any()
 
 
@@ -50,13 +46,13 @@ def test_the_least_distance_is_that_of_the_nearest_kernel():
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("eta", [1e-6, 1.0, 1e6])
 def test_alignment_solves_the_whole_and_the_svm(kind, C, eta):
-    Ks, loss, G, products = problem(kind, C)
+    Ks, loss, matrix = problem(kind, C)
     block = block_of(Ks, loss)
-    found = solve_aligned(block, G, products, eta, tol=1e-6)
+    found = solve_aligned(block, matrix, eta, tol=1e-6)
     svm = solve_fixed(Ks, loss, found.weights, tol=1e-9)
     assert found.gap <= 1e-6
     assert found.svm_value == pytest.approx(svm.objective, rel=2e-6)
-    again = solve_aligned(block, G, products, eta, starts=[found], tol=1e-6)
+    again = solve_aligned(block, matrix, eta, starts=[found], tol=1e-6)
     assert again.objective == pytest.approx(found.objective, rel=1e-5)
 
 
@@ -64,11 +60,11 @@ def test_alignment_solves_the_whole_and_the_svm(kind, C, eta):
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("first", [1e-6, 1e-3, 1.0])
 def test_certified_etas_are_those_that_certify_one_by_one(kind, C, first):
-    Ks, loss, G, products = problem(kind, C)
-    found = solve_aligned(block_of(Ks, loss), G, products, first)
+    Ks, loss, matrix = problem(kind, C)
+    found = solve_aligned(block_of(Ks, loss), matrix, first)
     etas = [first * 1.5**k for k in range(1, 60)]
-    count = certified_etas(found, G, products, etas, 1e-3)
-    one_by_one = [recertified(found, distance(eta, G, products), 1e-3) for eta in etas]
+    count = certified_etas(found, matrix, etas, 1e-3)
+    one_by_one = [recertified(found, matrix.distance(eta), 1e-3) for eta in etas]
     assert all(one_by_one[:count])
     assert count == len(etas) or one_by_one[count] is None
 
@@ -77,18 +73,19 @@ def test_certified_etas_are_those_that_certify_one_by_one(kind, C, first):
 @pytest.mark.parametrize("eta", [1.0, 1e6, 1e12])
 def test_where_the_distance_dominates_the_weights_are_found_all_the_same(kind, eta):
     """However large the distance is, a start from other weights ends at the same ones."""
-    Ks, loss, G, products = problem(kind, 1.0)
+    Ks, loss, matrix = problem(kind, 1.0)
     block = block_of(Ks, loss)
-    found = solve_aligned(block, G, products, eta, tol=1e-5)
-    other = solve_aligned(block, G, products, 1e-6 * eta, tol=1e-5)
-    again = solve_aligned(block, G, products, eta, starts=[other], tol=1e-5)
+    found = solve_aligned(block, matrix, eta, tol=1e-5)
+    other = solve_aligned(block, matrix, 1e-6 * eta, tol=1e-5)
+    again = solve_aligned(block, matrix, eta, starts=[other], tol=1e-5)
     kernels = [np.tensordot(one.weights, Ks, axes=1) for one in (found, again)]
     np.testing.assert_allclose(*kernels, atol=2e-2 * np.abs(kernels[0]).max())
     assert found.objective == pytest.approx(again.objective, rel=2e-5)
 
 
 def test_nearest_weights_satisfy_their_optimality_conditions():
-    _, _, G, products = problem("hinge", 1.0)
+    _, _, matrix = problem("hinge", 1.0)
+    G, products = matrix.G, matrix.products
     weights, _ = nearest_weights(G, products)
     slope = G @ weights - products
     assert weights.min() >= 0.0
@@ -97,7 +94,8 @@ def test_nearest_weights_satisfy_their_optimality_conditions():
 
 
 def test_centred_weights_have_length_one_or_vanish():
-    Ks, loss, G, _ = problem("hinge", 1.0)
+    Ks, loss, matrix = problem("hinge", 1.0)
+    G = matrix.G
     ones = np.ones(Ks.shape[1])
     found = centered_alignment_weights(Ks, G, loss.target, ones)
     assert np.linalg.norm(found) == pytest.approx(1.0)

@@ -14,14 +14,12 @@ from kernelhood.pipeline.inspection import Neighborhood, NeighborhoodInspection
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
 from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
-from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.solution import Solution
 from kernelhood.solvers.target_alignment import (
+    TargetMatrix,
     centered_alignment_weights,
     certified_etas,
-    least_distance,
     solve_aligned,
-    target_products,
 )
 
 
@@ -92,26 +90,33 @@ class _AlignedStep(NeighborhoodInspection):
         if self.centered:
             return 0
         etas = [float(params["eta"]) for params in models]
-        products = target_products(kernels.Ks, problem.loss.target, problem.sample_weight)
-        return certified_etas(found, kernels.gram, products, etas, self.tol)
+        return certified_etas(found, _targets_of(kernels, problem), etas, self.tol)
 
     def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        Ks, G, d = kernels.Ks, kernels.gram, kernels.traces
-        y, counts = problem.loss.target, problem.sample_weight
-        products, size = target_products(Ks, y, counts), float(counts @ y**2)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        G, target = kernels.gram, _targets_of(kernels, problem)
         if self.centered:
-            weights = centered_alignment_weights(Ks, G, y, counts)
+            y, counts = problem.loss.target, problem.sample_weight
+            weights = centered_alignment_weights(kernels.Ks, G, y, counts)
             found = fit_svm(kernels, problem, weights, **limits)
         else:
             (block,), starts = kernels.blocks(problem), problem.starts
-            found = solve_aligned(block, G, products, float(self.eta), starts=starts, **limits)
-            apart = self.eta * least_distance(G, products, size)
+            found = solve_aligned(block, target, float(self.eta), starts=starts, **limits)
+            apart = self.eta * target.least_distance
             found = found._replace(objective=found.objective + apart)
         theta = found.weights
-        own = cosine(float(theta @ products), float(theta @ G @ theta), size**2)
-        projection = identity_projection(G, products)
-        return TaskSolution(found, Neighborhood(projection, G, d, own))
+        own = cosine(float(theta @ target.products), float(theta @ G @ theta), target.size**2)
+        return TaskSolution(found, Neighborhood(target.projection, G, kernels.traces, own))
+
+
+def _targets_of(kernels: TaskKernels, problem: TaskProblem) -> TargetMatrix:
+    """Return yy' as the kernels see it, which is the same for all models of a path."""
+    y, counts = problem.loss.target, problem.sample_weight
+    key = "yy'", y.tobytes()
+    if key not in kernels.kept:
+        kernels.kept[key] = TargetMatrix.of(kernels.Ks, kernels.gram, y, counts)
+    known: TargetMatrix = kernels.kept[key]
+    return known
 
 
 @documented

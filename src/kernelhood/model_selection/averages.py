@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from scipy.stats import t as student_t
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Flags
 from kernelhood.model_selection.split_tasks import SplitTask
 
 
@@ -42,6 +43,37 @@ def averaged(
     with np.errstate(invalid="ignore"):
         by_split = np.nansum(scores * counts, axis=2) / counted.sum(axis=2)
     return by_split, mean_of_known(scores, axis=1)
+
+
+#: How seldom a model that is as good as the leader is given up.
+_LEVEL = 0.01
+
+
+def contenders(scores: Array, parts: list[list[SplitTask]], *, average: str, pooled: bool) -> Flags:
+    """Return which models are not clearly worse than the best over the tasks that are scored.
+
+    The differences to the leader, one a task, are tested against 0 by Student's t: what is worse by
+    chance stays, and so does everything where tasks are too few to tell.
+
+    Parameters
+    ----------
+    scores, parts, average, pooled
+        As for `averaged`; NaN for tasks that are not scored yet.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_models,)
+    """
+    sizes = _by_place(parts, scores.shape[1:], [[len(t.y_test) for t in tasks] for tasks in parts])
+    counts = sizes if average == "samples" and not pooled else np.ones(scores.shape[1:])
+    tasks = np.flatnonzero(~np.isnan(scores).any(axis=0).all(axis=0))
+    by_task = np.nansum((scores * counts)[:, :, tasks], axis=1)
+    if len(tasks) < 2:
+        return np.ones(len(scores), dtype=np.bool_)
+    behind = by_task[np.argmax(by_task.sum(axis=1))] - by_task
+    error = behind.std(axis=1, ddof=1) / np.sqrt(len(tasks))
+    most = student_t.ppf(1.0 - _LEVEL, len(tasks) - 1)
+    return np.asarray(behind.mean(axis=1) <= most * error)
 
 
 def mean_of_known(values: Array, axis: int) -> Array:

@@ -60,6 +60,8 @@ def as_results(
     results["max_gap"] = spread(found.gaps)
     results["model"] = models.model_of
     status = np.full(len(models.points), "ok", dtype=object)
+    for point in np.flatnonzero(known & (found.given_up[models.model_of] > 0)):
+        status[point] = f"given up after {found.given_up[models.model_of[point]]} tasks"
     for number, reason in models.reasons.items():
         status[number] = reason
     results["status"] = status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import Array
 from kernelhood.model_selection.answers import Answers
-from kernelhood.model_selection.averages import averaged, mean_of_known
+from kernelhood.model_selection.averages import averaged, contenders, mean_of_known
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
 from kernelhood.model_selection.chosen import (
     best_point,
@@ -60,6 +61,10 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         Whether to fit the best point to all data.
     per_task : bool
         Whether every task may have parameters of its own; not for methods that couple tasks.
+    prune : bool
+        Whether models that do not couple tasks are given up once they are clearly worse than the
+        best over 5, 10, 20, ... tasks: by Student's t of the differences at 1 %. They have no
+        score then, and their `status` says after how many tasks. Not with `per_task`.
     n_jobs : int, optional
         Processes over splits and tasks. Each holds the kernels of one split at most.
     error_score : float or "raise"
@@ -105,6 +110,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         average: str = "tasks",
         refit: bool = True,
         per_task: bool = False,
+        prune: bool = False,
         n_jobs: int | None = None,
         error_score: Any = np.nan,
         verbose: int = 0,
@@ -116,6 +122,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         self.average = average
         self.refit = refit
         self.per_task = per_task
+        self.prune = prune
         self.n_jobs = n_jobs
         self.error_score = error_score
         self.verbose = verbose
@@ -143,7 +150,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         scorer.check(chain.model)
         names, parts = split_table(chain, self.cv, X, y, task, groups, sample_weight)
         walked = (chain.model, models.models, parts, scorer, len(names))
-        found = grid_scores(*walked, self.n_jobs, self.verbose)
+        worth_more = partial(contenders, parts=parts, **self._averages) if self.prune else None
+        found = grid_scores(*walked, self.n_jobs, self.verbose, worth_more)
         warn_of_gaps(found.gaps, np.array([params["tol"] for params in models.models]))
         models = named_by(models, chain.prefix)
         self._collect(models, found, parts, names)
@@ -153,10 +161,18 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
             self._starts = found.starts  # for a fit elsewhere
         return self
 
+    @property
+    def _averages(self) -> dict[str, Any]:
+        """How scores of tasks become one: by default, sums of squared errors in regression."""
+        pooled = self.scoring is None and not is_classifier(self.estimator)
+        return {"average": self.average, "pooled": pooled}
+
     def _read_grid(self, chain: Chain) -> Models:
         """Return the distinct models, or raise where settings contradict each other."""
         if self.average not in ("tasks", "samples"):
             raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
+        if self.prune and self.per_task:
+            raise ValueError("prune=True compares means over tasks; it needs per_task=False.")
         models = distinct_models(chain.model, without_prefix(self.param_grid, chain.prefix))
         if models.reasons and self.error_score == "raise":
             raise ValueError(next(iter(models.reasons.values())))
@@ -171,8 +187,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         self, models: Models, found: GridScores, parts: SplitTasks, tasks: list[Hashable]
     ) -> None:
         """Turn scores per split and task into results per point, and choose the best."""
-        pooled = self.scoring is None and not is_classifier(self.estimator)
-        by_split, by_task = averaged(found.scores, parts, average=self.average, pooled=pooled)
+        by_split, by_task = averaged(found.scores, parts, **self._averages)
+        by_split[found.given_up > 0] = np.nan  # that of some tasks is not comparable
         self.n_models_, self.n_splits_ = len(models.models), len(parts)
         self.multimetric_ = False
         self._path_scores = mean_of_known(by_split, axis=1)

@@ -1,13 +1,18 @@
-"""All models of a grid on all splits: together where they couple tasks, else task by task."""
+"""All models of a grid on all splits: together where they couple tasks, else task by task.
+
+Models that do not couple tasks may be given up on the way, once they are clearly worse than the
+best over the tasks so far.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import Array, Flags, Indices
 from kernelhood.model_selection.path import Path, PathResult, path_scores
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.split_tasks import SplitTask
@@ -16,6 +21,12 @@ from kernelhood.pipeline.base import MultiTaskKernelModel
 
 #: Weights to start every task's problem from, None where nothing is known.
 Starts = list[Array | None] | None
+
+#: Says of some scores of models which of these are worth going on with.
+Contenders = Callable[[Array], Flags]
+
+#: So many tasks are scored before a model is given up; then twice as many, and so on.
+_FIRST_TASKS = 5
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,8 @@ class GridScores:
         Time to solve and score all tasks of a split, averaged over splits.
     starts : KnownStarts
         Weights of every task's problem, for models whose solution depends on where it starts.
+    given_up : ndarray of int of shape (n_models,)
+        After how many tasks a model was given up; 0 for those that were solved for all.
     """
 
     scores: Array
@@ -41,6 +54,7 @@ class GridScores:
     gaps: Array
     seconds: Array
     starts: KnownStarts
+    given_up: Indices
 
 
 class KnownStarts:
@@ -102,6 +116,7 @@ def grid_scores(
     n_tasks: int,
     n_jobs: int | None = None,
     verbose: int = 0,
+    contenders: Contenders | None = None,
 ) -> GridScores:
     """Solve and score all models on all splits.
 
@@ -121,41 +136,110 @@ def grid_scores(
         Processes.
     verbose : int
         Show a progress bar.
+    contenders : callable, optional
+        Which models are worth the remaining tasks, as their scores so far have it. By default all
+        are.
     """
-    jobs = _jobs(estimator, models, parts, scorer.needs_whole_splits(estimator))
-    arguments = [(estimator, job.path, job.tasks, scorer) for job in jobs]
-    found = map_in_processes(path_scores, arguments, n_jobs, verbose=verbose)
-    scores = np.full((len(models), len(parts), n_tasks), np.nan)
-    gaps, seconds = np.zeros(len(models)), np.zeros(len(models))
-    for job, one in zip(jobs, found, strict=True):
-        scores[job.models[:, None], job.split, job.numbers] = one.scores
-        gaps[job.models] = np.maximum(gaps[job.models], one.gaps)
-        seconds[job.models] += one.seconds / len(parts)
-    starts = KnownStarts(n_tasks, jobs, found)
-    return GridScores(scores, _mean_weights(len(models), jobs, found), gaps, seconds, starts)
+    whole = scorer.needs_whole_splits(estimator)
+    couples = np.array([bool(estimator._solves_together(params)) for params in models])
+    board = _Board(len(models), len(parts), n_tasks)
+    portions = [np.arange(n_tasks)] if whole or contenders is None else _rounds(n_tasks)
+    for number, tasks in enumerate(portions):
+        jobs = _coupled_jobs(estimator, models, couples, parts) if number == 0 else []
+        single = (board.given_up == 0) & ~couples
+        jobs += _single_jobs(estimator, models, single, parts, tasks, whole)
+        arguments = [(estimator, job.path, job.tasks, scorer) for job in jobs]
+        board.add(jobs, map_in_processes(path_scores, arguments, n_jobs, verbose=verbose))
+        if contenders is not None and number + 1 < len(portions):
+            board.give_up(contenders, couples, sum(map(len, portions[: number + 1])))
+    return board.grid_scores()
 
 
-def _jobs(
+class _Board:
+    """What is known of all models so far."""
+
+    def __init__(self, n_models: int, n_splits: int, n_tasks: int) -> None:
+        self.scores = np.full((n_models, n_splits, n_tasks), np.nan)
+        self.gaps, self.seconds = np.zeros(n_models), np.zeros(n_models)
+        self.given_up = np.zeros(n_models, dtype=np.intp)
+        self.jobs: list[_Job] = []
+        self.found: list[PathResult] = []
+
+    def add(self, jobs: list[_Job], found: list[PathResult]) -> None:
+        """Write down what came out of some work."""
+        n_splits = self.scores.shape[1]
+        for job, one in zip(jobs, found, strict=True):
+            self.scores[job.models[:, None], job.split, job.numbers] = one.scores
+            self.gaps[job.models] = np.maximum(self.gaps[job.models], one.gaps)
+            self.seconds[job.models] += one.seconds / n_splits
+        self.jobs += jobs
+        self.found += found
+
+    def give_up(self, contenders: Contenders, couples: Flags, n_tasks: int) -> None:
+        """Give up models that are not among the contenders after so many tasks."""
+        alive = np.flatnonzero(self.given_up == 0)
+        worse = alive[~contenders(self.scores[alive])]
+        self.given_up[worse[~couples[worse]]] = n_tasks
+
+    def grid_scores(self) -> GridScores:
+        """Return all that is known."""
+        n_models, _, n_tasks = self.scores.shape
+        return GridScores(
+            self.scores,
+            _mean_weights(n_models, self.jobs, self.found),
+            self.gaps,
+            self.seconds,
+            KnownStarts(n_tasks, self.jobs, self.found),
+            self.given_up,
+        )
+
+
+def _rounds(n_tasks: int) -> list[Indices]:
+    """Return the tasks in portions, mixed: names in order often mean tasks in order, too."""
+    mixed = np.random.default_rng(0).permutation(n_tasks)
+    ends, end = [], _FIRST_TASKS
+    while end < n_tasks:
+        ends.append(end)
+        end *= 2
+    return [np.sort(tasks) for tasks in np.split(mixed, ends)]
+
+
+def _coupled_jobs(
     estimator: MultiTaskKernelModel,
     models: list[dict[str, Any]],
+    couples: Flags,
     parts: list[list[SplitTask]],
+) -> list[_Job]:
+    """Return a piece of work for every split, with all models that couple tasks."""
+    numbers = np.flatnonzero(couples)
+    if numbers.size == 0:
+        return []
+    path = Path.of(estimator, [models[number] for number in numbers])
+    return [_Job(numbers, split, tasks, True, path) for split, tasks in enumerate(parts)]
+
+
+def _single_jobs(
+    estimator: MultiTaskKernelModel,
+    models: list[dict[str, Any]],
+    wanted: Flags,
+    parts: list[list[SplitTask]],
+    tasks: Indices,
     whole: bool,
 ) -> list[_Job]:
-    """Return the work in pieces; models that do not couple tasks stay independent of the rest.
+    """Return a piece of work for every split and task, with models that do not couple tasks.
 
     Where whole splits are wanted, all their tasks are in one piece nevertheless.
     """
-    couples = np.array([bool(estimator._solves_together(params)) for params in models])
+    numbers = np.flatnonzero(wanted)
+    if numbers.size == 0:
+        return []
+    path = Path.of(estimator, [models[number] for number in numbers])
+    asked = frozenset(tasks.tolist())
     jobs = []
-    for coupled in (True, False):
-        numbers = np.flatnonzero(couples == coupled)
-        if numbers.size == 0:
-            continue
-        path = Path.of(estimator, [models[number] for number in numbers])
-        for split, tasks in enumerate(parts):
-            as_one = coupled or whole
-            pieces = [tasks] if as_one else [[one] for one in tasks if one.tested]
-            jobs += [_Job(numbers, split, piece, coupled, path) for piece in pieces]
+    for split, all_tasks in enumerate(parts):
+        alone = [[one] for one in all_tasks if one.tested and one.number in asked]
+        pieces = [all_tasks] if whole else alone
+        jobs += [_Job(numbers, split, piece, False, path) for piece in pieces]
     return jobs
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from kernelhood.penalties import Distance, Fixed
 from kernelhood.penalties.distance import nearest_weights
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
+from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.solution import Solution, recertified
 from kernelhood.solvers.warm_start import closest_start, valued
@@ -34,24 +36,51 @@ def target_products(Ks: Array, target: Array, sample_weight: Array) -> Array:
     return np.asarray((Ks @ y) @ y)
 
 
-def least_distance(G: Array, products: Array, size: float) -> float:
-    """Return ``1/2 |K - yy'|_F^2`` at the nearest kernel, which no weights avoid.
+class TargetMatrix(NamedTuple):
+    """The matrix yy' as the kernels of a task see it.
 
-    Parameters
+    Attributes
     ----------
-    G, products : ndarray
-        Frobenius products of the kernels, with each other and with yy'.
+    G : ndarray of shape (n_kernels, n_kernels)
+        Frobenius products of the kernels.
+    products : ndarray of shape (n_kernels,)
+        Their Frobenius products with yy'.
     size : float
         ``|yy'|_F``.
+    centre, slack : ndarray of shape (n_kernels,)
+        The weights of the nearest kernel, the solution for a large eta, and their slack.
+    projection : ndarray of shape (n_kernels,)
+        Coefficients of the projection of yy' onto the kernels.
     """
-    centre, _ = nearest_weights(G, products)
-    return 0.5 * float(size**2 + centre @ (G @ centre) - 2.0 * (centre @ products))
+
+    G: Array
+    products: Array
+    size: float
+    centre: Array
+    slack: Array
+    projection: Array
+
+    @classmethod
+    def of(cls, Ks: Array, G: Array, target: Array, sample_weight: Array) -> TargetMatrix:
+        """Look at the targets; parameters as for `centered_alignment_weights`."""
+        products = target_products(Ks, target, sample_weight)
+        size, nearest = float(sample_weight @ target**2), nearest_weights(G, products)
+        return cls(G, products, size, *nearest, identity_projection(G, products))
+
+    @property
+    def least_distance(self) -> float:
+        """``1/2 |K - yy'|_F^2`` at the nearest kernel, which no weights avoid."""
+        inside = self.centre @ (self.G @ self.centre) - 2.0 * (self.centre @ self.products)
+        return 0.5 * float(self.size**2 + inside)
+
+    def distance(self, eta: float) -> Distance:
+        """Return ``(eta/2) |K - yy'|_F^2`` without the part that no weights avoid."""
+        return Distance(eta, self.G, self.centre, self.slack)
 
 
 def solve_aligned(
     block: Block,
-    G: Array,
-    products: Array,
+    target: TargetMatrix,
     eta: float,
     *,
     starts: Sequence[Solution] = (),
@@ -66,11 +95,10 @@ def solve_aligned(
 
     Parameters
     ----------
-    Ks : ndarray of shape (n_kernels, n_samples, n_samples)
-        Base kernel matrices, C-contiguous.
-    G, products : ndarray
-        Frobenius products of the kernels, with each other and with yy'. The kernel that is nearest
-        to yy' is the solution for a large eta.
+    block : Block
+        The SVM.
+    target : TargetMatrix
+        The matrix yy'.
     eta : float
         Weight of the distance, positive.
     starts : sequence of Solution
@@ -87,7 +115,7 @@ def solve_aligned(
         The last row of its trace has the larger of the two gaps: that of the whole problem, and
         that of the SVM at the final weights.
     """
-    penalty = distance(eta, G, products)
+    penalty = target.distance(eta)
     start = closest_start(starts, penalty)
     if start is None:
         start = valued([block], penalty.start())
@@ -106,9 +134,7 @@ def solve_aligned(
     )
 
 
-def certified_etas(
-    found: Solution, G: Array, products: Array, etas: Sequence[float], tol: float
-) -> int:
+def certified_etas(found: Solution, target: TargetMatrix, etas: Sequence[float], tol: float) -> int:
     """Return for how many of the leading etas the solution solves the problem, without any SVM.
 
     The duality gap of fixed weights is convex in eta, and the value it is measured against is
@@ -118,8 +144,8 @@ def certified_etas(
     ----------
     found : Solution
         For some eta.
-    G, products : ndarray
-        As for `solve_aligned`.
+    target : TargetMatrix
+        The matrix yy'.
     etas : sequence of float
         Ascending.
     tol : float
@@ -127,7 +153,7 @@ def certified_etas(
     """
 
     def missed(number: int) -> bool:
-        return recertified(found, distance(etas[number], G, products), tol) is None
+        return recertified(found, target.distance(etas[number]), tol) is None
 
     return _first_missed(missed, 0, len(etas))
 
@@ -139,11 +165,6 @@ def _first_missed(missed: Callable[[int], bool], begin: int, end: int) -> int:
     if not missed(end - 1):
         return end
     return begin + bisect_left(range(begin, end), True, key=missed)
-
-
-def distance(eta: float, G: Array, products: Array) -> Distance:
-    """Return ``(eta/2) |K - yy'|_F^2`` without the part that no weights avoid."""
-    return Distance(eta, G, *nearest_weights(G, products))
 
 
 def centered_alignment_weights(Ks: Array, G: Array, target: Array, sample_weight: Array) -> Array:

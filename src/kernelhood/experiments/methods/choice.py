@@ -106,9 +106,13 @@ def search(
         The score; its mean over tasks decides.
     """
     judged = Judged(data, split, metric)
+    raced = len(split[0]) > RACED
     if not isinstance(estimator, MultiTaskKernelModel):
-        return _one_by_one(estimator, grid, judged)
-    if len(split[0]) > RACED and _joins_samples(estimator):
+        if raced and estimator.slow:
+            tried = _one_by_one(estimator, grid, judged.with_fewer(_TRIED))
+            grid = _alone(_first_ones([one.parameters for one in tried]))
+        return _one_by_one(estimator, grid, judged)[0]
+    if raced and _joins_samples(estimator):
         grid = _leaders(_searched(estimator, grid, judged.with_fewer(_TRIED)))
     found = _searched(estimator, grid, judged)
     number = _first_alike(found.cv_results_, int(found.best_index_))
@@ -129,7 +133,7 @@ def _searched(estimator: Any, grid: Grid, judged: Judged) -> KernelSearchCV:
     rows, n_train = np.concatenate(split), len(split[0])
     places = np.arange(len(rows))
     cv = [(places[:n_train], places[n_train:])]
-    found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False)
+    found = KernelSearchCV(estimator, grid, cv=cv, scoring=metric.scoring, refit=False, prune=True)
     return found.fit(X[rows], y[rows], task=task[rows])
 
 
@@ -137,9 +141,17 @@ def _leaders(found: KernelSearchCV) -> Grid:
     """Return the models that are worth all training rows, those that did best on a part of them."""
     order = np.argsort(found.cv_results_["rank_test_score"], kind="stable")
     _, first = np.unique(found.cv_results_["model"][order], return_index=True)
-    count = max(2, round(_LEADERS * len(first)))
-    leaders = [found.cv_results_["params"][order[place]] for place in np.sort(first)[:count]]
-    return [{name: [value] for name, value in params.items()} for params in leaders]
+    return _alone(_first_ones([found.cv_results_["params"][order[n]] for n in np.sort(first)]))
+
+
+def _first_ones(ranked: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the models that are worth all training rows, of all models, the best first."""
+    return ranked[: max(2, round(_LEADERS * len(ranked)))]
+
+
+def _alone(points: list[dict[str, Any]]) -> Grid:
+    """Return a grid of these points and no others."""
+    return [{name: [value] for name, value in params.items()} for params in points]
 
 
 def _first_alike(results: dict[str, Any], best: int) -> int:
@@ -177,15 +189,16 @@ def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray)
     return estimator._fit(X, y, task, None, found.starts)
 
 
-def _one_by_one(estimator: Any, grid: Grid, judged: Judged) -> Found:
-    """Search for an estimator that is not of this library; ties go to the first point."""
+def _one_by_one(estimator: Any, grid: Grid, judged: Judged) -> list[Found]:
+    """Return all models of an estimator that is not of this library, the best first.
+
+    Ties go to the first point.
+    """
     (X, y, task), (train, held), metric = judged
-    best: Found | None = None
+    all_found = []
     for point in ParameterGrid(grid):
         model = clone(estimator).set_params(**point).fit(X[train], y[train], task=task[train])
         scores = task_scores(metric, model, X[held], y[held], task[held])
-        score = float(np.mean(list(scores.values())))
-        if best is None or metric.better(score, best.score):
-            best = Found(dict(point), score)
-    assert best is not None
-    return best
+        all_found.append(Found(dict(point), float(np.mean(list(scores.values())))))
+    sign = -1.0 if metric.better(1.0, 0.0) else 1.0
+    return sorted(all_found, key=lambda one: sign * one.score)

@@ -21,6 +21,9 @@ _TREES: dict[str, list[Any]] = {
     "max_leaf_nodes": [4, 8, 31],
     "max_iter": [100, 300],
 }
+_MOST_BINS = 255
+#: Of kernel rows that an SVM may keep.
+_MEGABYTES = 1000
 _SVM: dict[str, list[Any]] = {
     "C": [1.0, 10.0, 100.0],
     "width": [0.1, 0.3, 1.0],
@@ -44,7 +47,15 @@ def rival_grid(method: str, *, quick: bool) -> dict[str, list[Any]]:
 
 
 class _Rival(BaseEstimator):
-    """One model of scikit-learn for the rows of all tasks."""
+    """One model of scikit-learn for the rows of all tasks.
+
+    Attributes
+    ----------
+    slow : bool
+        Whether its time grows with the square of the rows.
+    """
+
+    slow = False
 
     def fit(self, X: Any, y: AnyArray, *, task: AnyArray) -> Self:
         """Fit the model to the rows of all tasks.
@@ -57,14 +68,15 @@ class _Rival(BaseEstimator):
             Targets, and the task of each row.
         """
         self.tasks_ = np.unique(task)
-        self.model_ = self._model(X.shape[1]).fit(self._encoded(X, task), y)
+        encoded = self._encoded(X, task)
+        self.model_ = self._model(encoded).fit(encoded, y)
         return self
 
     def predict(self, X: Any, *, task: AnyArray) -> AnyArray:
         """Return the predicted targets, an array of shape (n_samples,)."""
         return np.asarray(self.model_.predict(self._encoded(X, task)))
 
-    def _model(self, n_features: int) -> Any:
+    def _model(self, encoded: Array) -> Any:
         raise NotImplementedError
 
     def _encoded(self, X: Any, task: AnyArray) -> Array:
@@ -84,15 +96,19 @@ class _Boosting(_Rival):
         number = np.searchsorted(self.tasks_, task)
         return np.column_stack([number, _dense(X)])
 
-    def _settings(self) -> dict[str, Any]:
-        return {"categorical_features": [0], "random_state": 0, **self.get_params()}
+    def _settings(self, encoded: Array) -> dict[str, Any]:
+        """Return the model's parameters, with no more bins than there are values."""
+        distinct = max(len(np.unique(column)) for column in encoded.T)
+        bins = min(max(distinct, 2), _MOST_BINS)
+        fixed = {"categorical_features": [0], "max_bins": bins, "random_state": 0}
+        return {**fixed, **self.get_params()}
 
 
 class BoostingClassifier(ClassifierMixin, _Boosting):
     """Gradient boosting with the task as a category, for classification."""
 
-    def _model(self, n_features: int) -> Any:
-        return HistGradientBoostingClassifier(**self._settings())
+    def _model(self, encoded: Array) -> Any:
+        return HistGradientBoostingClassifier(**self._settings(encoded))
 
     def decision_function(self, X: Any, *, task: AnyArray) -> Array:
         """Return the decision values, an array of shape (n_samples,)."""
@@ -102,12 +118,14 @@ class BoostingClassifier(ClassifierMixin, _Boosting):
 class BoostingRegressor(RegressorMixin, _Boosting):
     """Gradient boosting with the task as a category, for regression."""
 
-    def _model(self, n_features: int) -> Any:
-        return HistGradientBoostingRegressor(**self._settings())
+    def _model(self, encoded: Array) -> Any:
+        return HistGradientBoostingRegressor(**self._settings(encoded))
 
 
 class _OneHot(_Rival):
     """An SVM with standardised inputs and a column for each task."""
+
+    slow = True
 
     def __init__(self, C: float = 1.0, width: float = 1.0) -> None:
         self.C, self.width = C, width
@@ -115,12 +133,16 @@ class _OneHot(_Rival):
     def _encoded(self, X: Any, task: AnyArray) -> Array:
         return np.hstack([_dense(X), np.asarray(task)[:, None] == self.tasks_])
 
+    def _machine(self, kind: type, encoded: Array) -> Any:
+        gamma = self.width / (encoded.shape[1] - len(self.tasks_))
+        return make_pipeline(StandardScaler(), kind(C=self.C, gamma=gamma, cache_size=_MEGABYTES))
+
 
 class OneHotSVC(ClassifierMixin, _OneHot):
     """An SVM with a column for each task, for classification."""
 
-    def _model(self, n_features: int) -> Any:
-        return make_pipeline(StandardScaler(), SVC(C=self.C, gamma=self.width / n_features))
+    def _model(self, encoded: Array) -> Any:
+        return self._machine(SVC, encoded)
 
     def decision_function(self, X: Any, *, task: AnyArray) -> Array:
         """Return the decision values, an array of shape (n_samples,)."""
@@ -130,8 +152,8 @@ class OneHotSVC(ClassifierMixin, _OneHot):
 class OneHotSVR(RegressorMixin, _OneHot):
     """An SVM with a column for each task, for regression; targets in units of their spread."""
 
-    def _model(self, n_features: int) -> Any:
-        inner = make_pipeline(StandardScaler(), SVR(C=self.C, gamma=self.width / n_features))
+    def _model(self, encoded: Array) -> Any:
+        inner = self._machine(SVR, encoded)
         return TransformedTargetRegressor(inner, transformer=StandardScaler())
 
 
