@@ -11,7 +11,7 @@ export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 COMPILED := tests/kernels tests/losses/test_box.py \
 	$(addprefix tests/operators/test_,dense.py combined.py) \
 	$(addprefix tests/penalties/test_,nonneg_qp.py free_step.py) \
-	$(addprefix tests/solvers/test_,pair_steps.py interior_point.py)
+	$(addprefix tests/solvers/test_,pair_steps.py interior_point.py hessian.py)
 
 # What other processors compute: the kinds that this one can run, see tests/portable.py.
 SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/solvers tests/test_extending.py

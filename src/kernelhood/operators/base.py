@@ -242,6 +242,8 @@ class KernelOperator(ABC):
     @cached_property
     def traces(self) -> tuple[Array, Array]:
         """The trace of each weight's kernel, and the number of samples it joins to themselves."""
+        if self.plain:
+            return self.diagonals.sum(axis=1), np.full(self.n_kernels, float(self.n_samples))
         own = np.ones(self.n_samples)
         by_matrix = [
             B.diagonal[self.cells.task[self.cells.cell]] @ self.diagonals.T for B in self.matrices

@@ -102,12 +102,22 @@ def damped_minimiser(
         A weight that matters where all weights are small.
     """
     unit = max(0.1 * float(weights.sum()), unit)
-    nothing, curvature = np.zeros(len(weights)), bends(weights, q, unit)
+    curvature, H = bends(weights, q, unit), np.ascontiguousarray(H)
     limit = _LARGEST_GROWTH * (float(weights.sum()) + unit)
     while True:
-        A = H.copy()
-        A.flat[:: len(A) + 1] += damping * curvature
-        found = solve_nonneg_qp(A, slope - A @ weights, nothing, weights)
+        A, linear = _model(H, slope, weights, damping * curvature)
+        found = solve_nonneg_qp(A, linear, np.zeros(len(weights)), weights)
         if found.sum() <= limit or damping > 1.0:
             return found
         damping = max(4.0 * damping, 1e-3)
+
+
+@compiled
+def _model(H: Array, slope: Array, weights: Array, damped: Array) -> tuple[Array, Array]:
+    """Return the quadratic and the linear term of the model, both as functions of new weights."""
+    A, linear = H.copy(), slope.copy()
+    for i in range(len(weights)):
+        A[i, i] += damped[i]
+        for j in range(len(weights)):
+            linear[i] -= A[i, j] * weights[j]
+    return A, linear

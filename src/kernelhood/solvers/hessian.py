@@ -9,10 +9,10 @@ from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import BoxLoss
 from kernelhood.operators import KernelOperator
-from kernelhood.operators.combined import Combined
+from kernelhood.operators.combined import Combined, combined_block
 
 _LEAST_SECANT = 0.01
-_LARGE = 300
+_LARGE, _FEW = 300, 64
 _WIDEST_PIVOTS = 100.0
 _RIDGES = (1e-14, 1e-11, 1e-8)
 
@@ -50,8 +50,13 @@ def value_hessian(
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
     if len(free) < 2 or not np.any(kernel.diagonal[free]):
         return np.zeros((n_weights, n_weights))
+    one_intercept = len(loss.group_starts) == 2
+    if one_intercept and kept is None and operator.plain and operator.fill is None:
+        found = _with_few_free(kernel, products, free) if len(free) <= _FEW else None
+        if found is not None:
+            return found
     U, K = operator.columns(products, free, kept), operator.block(kernel, free)
-    if len(loss.group_starts) == 2:
+    if one_intercept:
         Z = _solve(K, np.concatenate([U, np.ones((len(free), 1))], axis=1))
         ZU, ZE = Z[:, :-1], Z[:, -1:]
         return np.asarray(U.T @ (ZU - ZE * (ZU.sum(axis=0) / ZE.sum())))
@@ -66,6 +71,65 @@ def value_hessian(
     compress(K, rest)
     U, K = U[rest], K[: len(rest), : len(rest)]
     return np.asarray(U.T @ _solve(K, U))
+
+
+@compiled
+def _with_few_free(kernel: Combined, products: Array, free: Indices) -> Array | None:
+    """Return the Hessian of one task's SVM; None where K_FF has a negative eigenvalue.
+
+    Where vectors are few, what a call costs matters more than what it computes.
+    """
+    K, size, n_weights = combined_block(kernel, free), free.shape[0], products.shape[0]
+    U = np.ones((n_weights + 1, size))
+    for m in range(n_weights):
+        for a in range(size):
+            U[m, a] = products[m, free[a]]
+    for ridge in _RIDGES:
+        Z, factor = U.copy(), K.copy()
+        for a in range(size):
+            factor[a, a] += ridge * np.trace(K)
+        if _factorise(factor):
+            _solve_factorised(factor, Z)
+            level = np.sum(Z[:n_weights], axis=1) / np.sum(Z[n_weights])
+            for m in range(n_weights):
+                for a in range(size):
+                    Z[m, a] -= level[m] * Z[n_weights, a]
+            return U[:n_weights] @ Z[:n_weights].T
+    return None
+
+
+@compiled
+def _factorise(A: Array) -> bool:
+    """Replace the upper part of A by R with ``R'R = A``; return whether A is positive definite."""
+    n = A.shape[0]
+    for i in range(n):
+        if not A[i, i] > 0.0:
+            return False
+        pivot = np.sqrt(A[i, i])
+        for j in range(i, n):
+            A[i, j] /= pivot
+        for k in range(i + 1, n):
+            share, row, other = A[i, k], A[k], A[i]
+            for j in range(k, n):
+                row[j] -= share * other[j]
+    return True
+
+
+@compiled
+def _solve_factorised(R: Array, B: Array) -> None:
+    """Replace every row b of B by the solution of ``R'R y = b``."""
+    n = R.shape[0]
+    for b in B:
+        for i in range(n):
+            row, value = R[i], b[i] / R[i, i]
+            b[i] = value
+            for j in range(i + 1, n):
+                b[j] -= value * row[j]
+        for i in range(n - 1, -1, -1):
+            row, total = R[i], b[i]
+            for j in range(i + 1, n):
+                total -= row[j] * b[j]
+            b[i] = total / row[i]
 
 
 def free_entries(v: Array, loss: BoxLoss) -> Flags:
