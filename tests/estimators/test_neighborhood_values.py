@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 import kernelhood as kh
 from kernelhood.bounds import monte_carlo_complexity
+from kernelhood.estimators.neighborhoods.values import checked_matrix
 from tests.references import make_samples
 
 BANK = kh.KernelBank([kh.Linear(), kh.Gaussian(1.0), kh.Gaussian(3.0)])
@@ -356,3 +357,11 @@ def test_a_search_for_each_task_refuses_one_radius_for_all():
     search = kh.KernelSearchCV(model(radius=100.0), {"C": [1.0, 2.0]}, cv=2, per_task=True)
     with pytest.raises(ValueError, match="per_task=True needs independent tasks"):
         search.fit(X, Y, task=TASK)
+
+
+def test_a_matrix_is_symmetric_where_it_differs_by_rounding_of_its_largest_entry():
+    """Entries that cancel to nearly zero keep the rounding of those that they are made of."""
+    matrix = np.array([[1e6, 1e-4], [0.0, 2e6]])
+    np.testing.assert_array_equal(checked_matrix(matrix, "one"), matrix)
+    with pytest.raises(ValueError, match="neighborhood of task 'one' must be symmetric"):
+        checked_matrix(np.array([[1e6, 1e-1], [0.0, 2e6]]), "one")

@@ -9,7 +9,7 @@ from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GridSearchCV
 
 import kernelhood as kh
-from kernelhood.estimators import METHODS, mtonmkl
+from kernelhood.estimators import METHODS, _jointly, mtonmkl
 from kernelhood.model_selection import path, split_kernels
 from kernelhood.solvers import block
 from kernelhood.solvers.dense.svm import solve_svm
@@ -362,3 +362,15 @@ def test_bad_settings_are_named(labelled):
     half = [(np.flatnonzero(labelled.task == labelled.task[0]), np.arange(len(labelled.y)))]
     with pytest.raises(ValueError, match="split 1 of cv has no task with both training and test"):
         fit(kh.MTONMKLClassifier(kernels="paper"), cv=[half[0], (half[0][0], half[0][1][-1:])])
+
+
+@pytest.mark.parametrize("sharing", ["weights", "functions"])
+def test_a_search_does_not_look_for_neighborhoods_of_models_that_are_only_scored(
+    sharing, monkeypatch
+):
+    data = make_samples()
+    model = kh.MTONMKLClassifier(kernels="paper", sharing=sharing, relation=None)
+    search = kh.KernelSearchCV(model, {"C": [0.5, 1.0]}, cv=2, refit=False)
+    for name in (mtonmkl, _jointly):
+        monkeypatch.setattr(name, "Neighborhood", lambda *_: pytest.fail("not asked for"))
+    assert search.fit(data.X, data.y, task=data.task).n_models_ == 2

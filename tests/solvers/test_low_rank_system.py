@@ -40,3 +40,14 @@ def test_small_and_large_cells_solve_the_same_system(kind, most, small, kept, me
             x, b = system.solve_with_sums(right, sums)
             expected = np.linalg.solve(whole, np.vstack([right, sums]))
             np.testing.assert_allclose(np.vstack([x, b]), expected, atol=1e-8)
+
+
+def test_cells_with_fewer_samples_than_features_are_solved_together():
+    sizes = np.array([3, cell._SMALL + 1, 8, 9])
+    parts = cell.OwnParts(np.concatenate([[0], np.cumsum(sizes)]), n_features=8)
+    N = np.random.default_rng(0).normal(size=(sizes.sum(), 8))
+    parts.learn(range(4), N)
+    parts.factorise(range(4), N, np.ones(len(N)))
+    assert sorted(parts._large_factors) == [1, 3]
+    assert parts.needs_features
+    assert not cell.OwnParts(np.array([0, 3, 11]), n_features=8).needs_features

@@ -180,6 +180,25 @@ def test_where_little_can_be_won_no_part_is_shrunk(monkeypatch):
     assert bound.value == problem.penalty.lower_bound(here.dual)
 
 
+def test_where_a_better_bound_would_end_nothing_no_part_is_shrunk(monkeypatch):
+    monkeypatch.setattr(lower_bound, "_WORTH_IT", -np.inf)
+    kernels, loss, price = tasks("hinge", "specific")
+    problem = Problem([Block(kernels, loss)], Linear(1e-2 * price))
+    here = state(problem, vector(loss, np.random.default_rng(0)))
+    bound, looked = LowerBound(problem), []
+
+    def trimmed(self, number, point, by_task):
+        looked.append(number)
+        return point
+
+    monkeypatch.setattr(LowerBound, "_trimmed", trimmed)
+    bound_of = problem.penalty.lower_bound
+    bound._trimmed_bound(here, bound_of, 0.0, enough=here.objective)
+    assert not looked
+    bound._trimmed_bound(here, bound_of, 0.0)
+    assert looked == [0]
+
+
 @pytest.mark.parametrize("kind", LOSSES)
 def test_a_common_intercept_leaves_no_part_to_shrink(kind):
     kernels, loss, price = tasks(kind)
