@@ -3,9 +3,9 @@
 from kernelhood.kernels.auto import BANKS, AutoBank
 from kernelhood.kernels.bank import KernelBank, default_bank
 from kernelhood.kernels.base import Kernel
-from kernelhood.kernels.constant import Constant
-from kernelhood.kernels.equality import Equality
+from kernelhood.kernels.discrete import Constant, Equality
 from kernelhood.kernels.inputs import FittedInputs, InputSummary
+from kernelhood.kernels.interaction import Interaction
 from kernelhood.kernels.precomputed import Precomputed
 from kernelhood.kernels.standard import (
     Custom,
@@ -26,6 +26,7 @@ __all__ = [
     "FittedInputs",
     "Gaussian",
     "InputSummary",
+    "Interaction",
     "Kernel",
     "KernelBank",
     "Linear",

@@ -11,9 +11,9 @@ import numpy as np
 
 from kernelhood.kernels.bank import KernelBank
 from kernelhood.kernels.base import Kernel
-from kernelhood.kernels.constant import Constant
-from kernelhood.kernels.equality import Equality
+from kernelhood.kernels.discrete import Constant, Equality
 from kernelhood.kernels.inputs import InputSummary
+from kernelhood.kernels.interaction import Interaction
 from kernelhood.kernels.layout import Layout, Places
 from kernelhood.kernels.standard import Gaussian, Linear, Polynomial
 
@@ -39,14 +39,18 @@ class AutoBank:
         Whether columns have Gaussians of their own; never those of a sparse matrix.
     categorical : sequence of int or str
         Columns that hold categories, beside those of type category or text of a data frame.
+    interactions : sequence of sequences of int or str
+        Columns or groups, by number or name, of which one changes what the other says. Each has
+        the product of their kernels, `Equality` for categories and `Linear` for numbers: with
+        ``("hour", "load")`` the load has a slope for every hour.
     spreads : sequence of float
         Spreads of the Gaussians on all columns and on groups, in median distances.
     column_spreads : sequence of float
         Spreads of the Gaussians on single columns, in median distances of the column.
     max_kernels : int
         The largest number of kernels, without the constant. Kernels on all columns come first,
-        then those on groups, on categories and of missing values. Single columns take what
-        is left: with fewer spreads where all columns fit so, otherwise those that a QR
+        then those on groups, on categories, of missing values and interactions. Single columns take
+        what is left: with fewer spreads where all columns fit so, otherwise those that a QR
         decomposition of the standardised columns picks first, which are least alike.
 
     Notes
@@ -70,6 +74,7 @@ class AutoBank:
     columns: Any = None
     single_columns: bool = field(default=True, kw_only=True)
     categorical: Any = field(default=(), kw_only=True)
+    interactions: Any = field(default=(), kw_only=True)
     spreads: Any = field(default=(0.5, 1.0, 2.0), kw_only=True)
     column_spreads: Any = field(default=(0.5, 2.0), kw_only=True)
     max_kernels: int = field(default=64, kw_only=True)
@@ -87,6 +92,7 @@ class AutoBank:
                 raise ValueError(f"columns of AutoBank holds the group {name!r} without columns.")
         object.__setattr__(self, "columns", named)
         object.__setattr__(self, "categorical", _listed(self.categorical))
+        object.__setattr__(self, "interactions", _several(self.interactions))
         for name in ("spreads", "column_spreads"):
             object.__setattr__(self, name, _positive(name, getattr(self, name)))
         if int(self.max_kernels) != self.max_kernels or self.max_kernels < 1:
@@ -147,6 +153,28 @@ class AutoBank:
         for place, flag in enumerate(layout.inputs.flags):
             column = (layout.first_code + len(layout.inputs.codes) + place,)
             yield f"missing[{layout.summary.label(flag)}]", Equality(columns=column)
+        for names in self.interactions:
+            parts = [one for name in names for one in self._part(layout, name)]
+            if len(parts) == len(names):  # none of them is constant
+                label = " x ".join(name for name, _ in parts)
+                yield label, Interaction([kernel for _, kernel in parts])
+
+    def _part(self, layout: Layout, name: int | str) -> Iterator[Named]:
+        """Yield the kernel of a column or a group in an interaction, unless it is constant."""
+        groups, summary = dict(self.columns), layout.summary
+        if name in groups:
+            own = layout.of_columns([summary.number(column) for column in groups[name]])
+            label = str(name)
+        else:
+            number = summary.number(name)
+            label = summary.label(number)
+            for place, one in enumerate(layout.inputs.codes):
+                if one.column == number:
+                    yield label, Equality(columns=(layout.first_code + place,))
+                    return
+            own = layout.of_columns([number])
+        if own:
+            yield label, Linear(columns=own)
 
     def _singles(self, layout: Layout, room: int) -> list[Named]:
         """Return the kernels on single columns, as many as there is room for."""
@@ -183,6 +211,17 @@ def _gaussians(
 def _listed(columns: Any) -> tuple[int | str, ...]:
     given = [columns] if isinstance(columns, (str, int)) else list(columns)
     return tuple(one if isinstance(one, str) else int(one) for one in given)
+
+
+def _several(interactions: Any) -> tuple[tuple[int | str, ...], ...]:
+    given = tuple(_listed(one) for one in interactions)
+    for one in given:
+        if len(one) < 2:
+            raise ValueError(
+                "interactions of AutoBank must hold two or more columns or groups each, such as "
+                f"('hour', 'load'): got {list(one)}."
+            )
+    return given
 
 
 def _positive(name: str, given: Any) -> tuple[float, ...]:

@@ -10,9 +10,10 @@ import numpy as np
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import Pair
 from kernelhood.kernels.base import Kernel, Points, restrict
-from kernelhood.kernels.equality import Equality
+from kernelhood.kernels.discrete import Equality
 from kernelhood.kernels.group import Plan, Sums, add_up, core_of, plan_of
 from kernelhood.kernels.inputs import FittedInputs, ImputedInputs, InputSummary
+from kernelhood.kernels.interaction import Interaction
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial, as_kernel
 
 
@@ -141,7 +142,7 @@ class KernelBank(Sequence[Kernel]):
         if feature_names is None or self.inputs is not None:
             return self
         numbers = {name: number for number, name in enumerate(feature_names)}
-        return KernelBank([_resolve(kernel, numbers) for kernel in self.kernels], names=self._names)
+        return KernelBank([kernel.resolved(numbers) for kernel in self.kernels], names=self._names)
 
     def __call__(self, X: Points, Z: Points | None = None, *, out: Array | None = None) -> Array:
         """Return the stack of kernel matrices.
@@ -266,6 +267,8 @@ def default_bank() -> KernelBank:
 def kernel_name(kernel: Kernel) -> str:
     """Return a short name, such as ``gaussian(4)``."""
     core = core_of(kernel)
+    if isinstance(core, Interaction):
+        return " x ".join(kernel_name(part) for part in core.kernels)
     if isinstance(core, Gaussian):
         name = f"gaussian({core.spread:g})"
     elif isinstance(core, Polynomial):
@@ -277,14 +280,3 @@ def kernel_name(kernel: Kernel) -> str:
     if kernel.columns is not None:
         name += f"[{','.join(map(str, kernel.columns))}]"
     return name
-
-
-def _resolve(kernel: Kernel, numbers: dict[str, int]) -> Kernel:
-    if kernel.columns is None or not any(isinstance(c, str) for c in kernel.columns):
-        return kernel
-    missing = [c for c in kernel.columns if isinstance(c, str) and c not in numbers]
-    if missing:
-        raise ValueError(f"columns {missing} are not among the features {list(numbers)}.")
-    return kernel.with_columns(
-        tuple(numbers[c] if isinstance(c, str) else c for c in kernel.columns)
-    )

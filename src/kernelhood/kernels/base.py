@@ -7,6 +7,7 @@ bank can share the products among all of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -70,6 +71,17 @@ class Kernel(ABC):
     def with_columns(self, columns: Columns) -> Self:
         """Return the same kernel on other columns."""
         return replace(self, columns=columns)
+
+    def resolved(self, numbers: Mapping[str, int]) -> Self:
+        """Return the same kernel with names of columns replaced by their numbers."""
+        if self.columns is None or not any(isinstance(c, str) for c in self.columns):
+            return self
+        missing = [c for c in self.columns if isinstance(c, str) and c not in numbers]
+        if missing:
+            raise ValueError(f"columns {missing} are not among the features {list(numbers)}.")
+        return self.with_columns(
+            tuple(numbers[c] if isinstance(c, str) else c for c in self.columns)
+        )
 
     def __sklearn_clone__(self) -> Self:
         return self

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
-from kernelhood.kernels import Custom, KernelBank, Normalized
+from kernelhood.kernels import Custom, Interaction, Kernel, KernelBank, Normalized
 from kernelhood.persistence.searches import SEARCHES, without_code
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.tables.model import TableModel
@@ -155,10 +155,20 @@ def _with_used_kernels(model: Any) -> Any:
 
 
 def _refuse_code(model: MultiTaskKernelModel) -> None:
-    for kernel in getattr(model, "_bank", ()):
-        core = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    for core in _cores(getattr(model, "_bank", ())):
         if isinstance(core, Custom):
             raise ValueError(
                 f"kernels holds the function {getattr(core.function, '__name__', core.function)!r}:"
                 " a model file carries no code. Use kernels of this library, or Precomputed."
             )
+
+
+def _cores(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
+    """Yield what kernels are made of."""
+    for kernel in kernels:
+        if isinstance(kernel, Interaction):
+            yield from _cores(kernel.kernels)
+        elif isinstance(kernel, Normalized):
+            yield from _cores([kernel.kernel])
+        else:
+            yield kernel
