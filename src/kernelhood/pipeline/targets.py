@@ -92,6 +92,8 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         found = [task_classes(task, self._many_classes) for task in tasks]
         self._alone = [len(classes) == 1 for classes in found]
         self._task_classes = completed_classes(found, self._expected_classes)
+        #: The largest number of classes of a task.
+        self._width = max(len(classes) for classes in self._task_classes)
         check_class_weight(self.class_weight, self._task_classes)
         first = self._task_classes[0]
         same = all(np.array_equal(first, other) for other in self._task_classes)
@@ -134,11 +136,6 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
     def _loss_key(self) -> Hashable:
         weights = self.class_weight
         return self.C, tuple(weights.items()) if isinstance(weights, dict) else weights
-
-    @property
-    def _width(self) -> int:
-        """The largest number of classes of a task."""
-        return max(len(classes) for classes in self._task_classes)
 
     def _decide(self, values: Array, number: int) -> Array:
         """Return the values of a task's pairs of classes as decision values."""

@@ -77,15 +77,20 @@ class OwnParts:
         self._factors = np.zeros_like(self._grams)
         self._large_grams: dict[int, Array] = {}
         self._large_factors: dict[int, CellFactor] = {}
+        self._any_small = bool(self._small.any())
+        self._known_large: dict[range, list[tuple[int, slice, slice]]] = {}
         #: Whether N is needed again after `learn`.
         self.needs_features = bool(np.any(sizes > min(_KEPT_GRAM, n_features)))
 
     def _large(self, cells: range) -> list[tuple[int, slice, slice]]:
         """Return the large ones of some cells with their samples, among these and among all."""
+        if cells in self._known_large:
+            return self._known_large[cells]
         found, origin = [], int(self._starts[cells.start])
         for c in (cells.start + np.flatnonzero(~self._small[cells.start : cells.stop])).tolist():
             a, b = int(self._starts[c]), int(self._starts[c + 1])
             found.append((c, slice(a - origin, b - origin), slice(a, b)))
+        self._known_large[cells] = found
         return found
 
     def _places(self, cells: range) -> tuple[Indices, Indices, Flags, Indices]:
@@ -93,7 +98,8 @@ class OwnParts:
 
     def learn(self, cells: range, N: Array) -> None:
         """Take in the features of some consecutive cells, whose samples are the rows of N."""
-        small_cells.write_grams(self._grams, *self._places(cells), np.ascontiguousarray(N))
+        if self._any_small:
+            small_cells.write_grams(self._grams, *self._places(cells), np.ascontiguousarray(N))
         for c, own, _ in self._large(cells):
             if own.stop - own.start <= min(_KEPT_GRAM, N.shape[1]):
                 self._large_grams[c] = N[own] @ N[own].T
@@ -116,8 +122,9 @@ class OwnParts:
 
     def half(self, cells: range, G: Array) -> tuple[Array, list[Array]]:
         """Return P and some H with ``G'(diag(d) + NN')^-1 G = P'P - sum H'H`` over some cells."""
-        P, others = np.array(G, order="C"), []
-        small_cells.forward(self._factors, *self._places(cells), P)
+        P, others = np.array(G, order="C") if self._any_small else np.empty(G.shape), []
+        if self._any_small:
+            small_cells.forward(self._factors, *self._places(cells), P)
         for c, own, _ in self._large(cells):
             P[own], H = self._large_factors[c].half(G[own])
             if H is not None:

@@ -30,6 +30,10 @@ class Part(NamedTuple):
     G: Array
     N: Array
 
+    def of(self, kind: type) -> Part:
+        """Return the features as numbers of a kind."""
+        return self._replace(G=self.G.astype(kind, copy=False), N=self.N.astype(kind, copy=False))
+
 
 class LowRankSystem:
     """``diag(d) + N N' + G G'`` for one set of weights.
@@ -72,9 +76,17 @@ class LowRankSystem:
         self._kept = self._read()
 
     def _read(self) -> list[Part] | None:
-        """Go through all features once; return them where they may be kept."""
-        size = self.n_samples * (self.n_common + len(self._own)) * 8 / _MEGABYTE
-        kept: list[Part] | None = [] if size <= self.operator.megabytes else None
+        """Go through all features once; return them where they may be kept.
+
+        What does not fit in double precision is kept in single precision.
+        """
+        numbers = self.n_samples * (self.n_common + len(self._own)) / _MEGABYTE
+        fitting = [
+            t
+            for t in (np.float64, np.float32)
+            if numbers * np.dtype(t).itemsize <= self.operator.megabytes
+        ]
+        kept: list[Part] | None = [] if fitting else None
         for part in self._new_parts(len(self._own) > 0):
             self._trace += float(np.vdot(part.G, part.G) + np.vdot(part.N, part.N))
             if self._within is not None:
@@ -82,7 +94,7 @@ class LowRankSystem:
                 if not self._within.needs_features:
                     part = part._replace(N=_NOTHING)
             if kept is not None:
-                kept.append(part)
+                kept.append(part.of(fitting[0]))
         return kept
 
     @property
@@ -93,7 +105,8 @@ class LowRankSystem:
     def parts(self) -> Iterator[Part]:
         """Yield the features, a few cells at a time."""
         if self._kept is not None:
-            yield from self._kept
+            for part in self._kept:
+                yield part.of(np.float64)
             return
         yield from self._new_parts(self._within is not None and self._within.needs_features)
 
@@ -103,13 +116,13 @@ class LowRankSystem:
             rows = slice(int(starts[first]), int(starts[last]))
             Phi = operator.features.rows(operator.cells.point[rows], self._used)
             cell = operator.cells.cell[rows]
-            common = [Phi[:, self._shared] * self._far[self._shared]]
+            common = [_columns(Phi, self._shared) * self._far[self._shared]]
             for root, columns, scale in self._spread:
                 scaled = Phi[:, columns] * scale[columns]
                 common += [scaled * root[cell, k][:, None] for k in range(root.shape[1])]
             own = _NOTHING
             if with_own:
-                own = Phi[:, self._own] * self._near[cell if len(self._near) > 1 else [0]]
+                own = _columns(Phi, self._own) * self._near[cell if len(self._near) > 1 else [0]]
             G = common[0] if len(common) == 1 else np.concatenate(common, axis=1)
             yield Part(rows, range(first, last), G, own)
 
@@ -200,3 +213,8 @@ class LowRankSystem:
             inner = cho_solve(self._S_rest, self._Y @ left)
             b = left + (self._Y.T @ inner) / self._a[:, None]
         return self.solve(R - np.repeat(b, np.diff(self._starts), axis=0)), b
+
+
+def _columns(Phi: Array, places: Indices) -> Array:
+    """Return some columns, without a copy where they are all."""
+    return Phi if len(places) == Phi.shape[1] else Phi[:, places]
