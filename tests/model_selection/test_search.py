@@ -374,3 +374,21 @@ def test_a_search_does_not_look_for_neighborhoods_of_models_that_are_only_scored
     for name in (mtonmkl, _jointly):
         monkeypatch.setattr(name, "Neighborhood", lambda *_: pytest.fail("not asked for"))
     assert search.fit(data.X, data.y, task=data.task).n_models_ == 2
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "f1_macro"])
+def test_classes_that_are_more_than_two_are_scored_by_the_one_that_wins(scoring):
+    rng = np.random.default_rng(0)
+    y, task = np.arange(90) % 3, np.repeat(["one", "two"], 45)
+    X = 4.0 * np.eye(3)[y] + 0.1 * rng.normal(size=(90, 3))
+    search = kh.KernelSearchCV(kh.MTONMKLClassifier(), {"C": [1.0]}, cv=3, scoring=scoring)
+    assert search.fit(X, y, task=task).best_score_ > 0.99
+
+
+@pytest.mark.parametrize("neighborhood", [None, kh.Gaussian(1.0)])
+def test_weights_to_start_from_are_kept_where_a_model_has_many_solutions(neighborhood):
+    data = make_samples()
+    model = kh.MTONMKLClassifier(kernels="paper", neighborhood=neighborhood)
+    search = kh.KernelSearchCV(model, {"C": [1.0]}, cv=2, refit=False)
+    search.fit(data.X, data.y, task=data.task)
+    assert (search._starts[0] is None) == (neighborhood is not None)

@@ -45,6 +45,20 @@ def started():
     return problem, here, StepControl(problem, 1e-3)
 
 
+def test_interior_points_are_asked_for_only_where_the_gap_has_stalled_twice(started, monkeypatch):
+    problem, here, control = started
+    asked, solve = [], problem.solve
+
+    def noted(*args, **options):
+        asked.append(options["exact"])
+        return solve(*args, **options)
+
+    monkeypatch.setattr(problem, "solve", noted)
+    for control.level in (0, 1, 2, 3):
+        control.try_step(here, 0.5)
+    assert asked == [False, False, True, True]
+
+
 def test_a_step_that_gains_is_taken(started):
     _, here, control = started
     trial = control.try_step(here, 0.5)
