@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +80,38 @@ def near(sides: Sides, loss: BoxLoss, v: Array, Kv: Array) -> Point:
     z, w = level / x, level / s
     more = slope - (z - w)
     return Point(x, s, z + np.maximum(more, 0.0), w + np.maximum(-more, 0.0), intercepts)
+
+
+def shorter_way(
+    sides: Sides,
+    loss: BoxLoss,
+    trace: float,
+    start: tuple[Array, Array] | None,
+    gap_tol: float,
+    follow: Callable[[Point], tuple[Point, float]],
+) -> tuple[Point, float]:
+    """Return where the path leads to, and the gap there: from near a start, else from the centre.
+
+    Parameters
+    ----------
+    sides, loss, trace
+        As for `centre`.
+    start : tuple of ndarray of shape (n_samples,), optional
+        A dual vector and its product with the kernel. From near it the way is most often the
+        shorter one, and sometimes none.
+    gap_tol : float
+        Absolute duality gap to reach.
+    follow : callable
+        Follows the path from a point; returns the best one on it and its gap.
+    """
+    ways = [centre(sides, loss, trace)]
+    if start is not None:
+        ways.insert(0, near(sides, loss, *start))
+    point, best = ways[0], np.inf
+    for first in ways:
+        if best > gap_tol:
+            point, best = min((point, best), follow(first), key=lambda one: one[1])
+    return point, best
 
 
 @compiled

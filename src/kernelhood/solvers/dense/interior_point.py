@@ -18,11 +18,10 @@ from kernelhood.solvers.central_path import (
     Point,
     Sides,
     add_up,
-    centre,
     longest,
     moved,
-    near,
     rounded,
+    shorter_way,
     sides_of,
 )
 
@@ -200,12 +199,9 @@ def solve_interior_point(
         Feasible dual vector, the best one found where rounding ends the progress first.
     """
     sides = sides_of(loss)
-    ways = [centre(sides, loss, float(np.trace(K)))]
-    if start is not None:  # Most often it is the shorter way, and sometimes none.
-        ways.insert(0, near(sides, loss, *start))
-    point, best = ways[0], np.inf
-    for first in ways:
-        if best > gap_tol:
-            found = _follow(K, loss, sides, first, gap_tol, max_iter)
-            point, best = min((point, best), found, key=lambda one: one[1])
+
+    def follow(first: Point) -> tuple[Point, float]:
+        return _follow(K, loss, sides, first, gap_tol, max_iter)
+
+    point, best = shorter_way(sides, loss, float(np.trace(K)), start, gap_tol, follow)
     return _finish(K, loss, sides, point, max(gap_tol, 2.0 * best))

@@ -14,11 +14,10 @@ from kernelhood.solvers.central_path import (
     Point,
     Sides,
     add_up,
-    centre,
     longest,
     moved,
-    near,
     rounded,
+    shorter_way,
     sides_of,
 )
 from kernelhood.solvers.low_rank.system import LowRankSystem
@@ -60,14 +59,11 @@ def solve_interior_point(
         Feasible dual vector, and its product with the kernel and the ridge.
     """
     sides, trace = sides_of(loss), system.trace() + system.n_samples * ridge
-    ways = [centre(sides, loss, trace)]
-    if start is not None:  # Most often it is the shorter way, and sometimes none.
-        ways.insert(0, near(sides, loss, *start))
-    point, best = ways[0], np.inf
-    for first in ways:
-        if best > gap_tol:
-            found = _follow(system, loss, sides, first, ridge, gap_tol, max_iter)
-            point, best = min((point, best), found, key=lambda one: one[1])
+
+    def follow(first: Point) -> tuple[Point, float]:
+        return _follow(system, loss, sides, first, ridge, gap_tol, max_iter)
+
+    point, best = shorter_way(sides, loss, trace, start, gap_tol, follow)
     return _finished(system, loss, sides, point, max(gap_tol, 2.0 * best), ridge)
 
 
