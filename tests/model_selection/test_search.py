@@ -392,3 +392,29 @@ def test_weights_to_start_from_are_kept_where_a_model_has_many_solutions(neighbo
     search = kh.KernelSearchCV(model, {"C": [1.0]}, cv=2, refit=False)
     search.fit(data.X, data.y, task=data.task)
     assert (search._starts[0] is None) == (neighborhood is not None)
+
+
+@pytest.mark.parametrize("formulation", ["corrected", "printed"])
+def test_models_that_a_solution_solves_too_are_not_visited(formulation, monkeypatch):
+    """Along a path only the ends of what a solution solves are looked at."""
+    data, visited = make_samples(), []
+    solve = path._Walk.solve
+
+    def noted(self, params, related):
+        visited.append(params)
+        return solve(self, params, related)
+
+    monkeypatch.setattr(path._Walk, "solve", noted)
+    model = kh.MTONMKLClassifier(kernels="paper", formulation=formulation)
+    grid = {"eta": [1e3], "beta": np.geomspace(1e-6, 1e-5, 40).tolist()}
+    search = kh.KernelSearchCV(model, grid, cv=0.5, refit=False)
+    search.fit(data.X, data.y, task=data.task)
+    assert search.n_models_ == 40
+    assert len(visited) < 0.7 * 40 * len(np.unique(data.task))
+    assert np.nanmax(search.cv_results_["max_gap"]) <= 1e-3
+    for place in (0, 13, 39):
+        fitted = clone(model).set_params(**search.cv_results_["params"][place])
+        alone = kh.KernelSearchCV(fitted, {"C": [1.0]}, cv=0.5, refit=False)
+        alone.fit(data.X, data.y, task=data.task)
+        score = search.cv_results_["mean_test_score"][place]
+        assert alone.best_score_ == pytest.approx(score, abs=0.1)

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from kernelhood.operators import DenseKernels, HeldFeatures, LowRankKernels, low_rank
+from kernelhood.operators import (
+    DenseKernels,
+    HeldFeatures,
+    LowRankKernels,
+    feature_gram,
+    low_rank,
+)
 from kernelhood.operators.combined import combined_matrix
 from kernelhood.penalties import Linear as Price
 from kernelhood.solvers.least_squares.block import block_of
@@ -80,3 +86,14 @@ def test_the_certificate_is_that_of_the_matrices_that_features_stand_for(
     assert found.gap <= 1e-7
     assert found.objective == pytest.approx(expected.objective, rel=3e-7)
     assert np.abs(np.add.reduceat(found.v, one.group_starts[:-1])).max() < 1e-9
+
+
+@pytest.mark.parametrize("lowest", [0.5, -1.0])
+def test_second_moments_are_those_of_the_features(lowest, monkeypatch):
+    monkeypatch.setattr(feature_gram, "_ROWS_AT_ONCE", 7)
+    kernels = low_rank_of(kernels_of("all tasks", next(iter(KINDS)))[0])
+    weights = np.random.default_rng(0).uniform(lowest, 2.0, kernels.n_samples)
+    rows = np.arange(0, kernels.n_samples, 2)
+    Phi = kernels.features.values[kernels.cells.point[rows]]
+    found = feature_gram._moments(kernels, weights, rows)
+    np.testing.assert_allclose(found, Phi.T @ (weights[rows, None] * Phi), atol=1e-10)

@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
 
-from kernelhood.penalties import Linear, Simplex
-from kernelhood.solvers.solution import Solution, recertified, relative_gap
+from kernelhood.penalties import DualPoint, Linear, Simplex
+from kernelhood.solvers.solution import (
+    Solution,
+    recertified,
+    relative_gap,
+    solved_ahead,
+    svm_gap,
+)
 
 
 def solution(weights, *, svm_value=3.0, gain=4.0, q=(0.25, 0.25)):
@@ -48,3 +54,31 @@ def test_weights_outside_the_set_have_no_certificate():
     found = solution([1.0, 2.0], gain=3.75)
     assert recertified(found, Simplex(np.ones(2), 3.0), 1.0) is not None
     assert recertified(found, Simplex(np.ones(2), 4.0), 1.0) is None
+
+
+def test_the_gap_of_svms_without_a_value_is_relative_to_the_floor():
+    dual = DualPoint(0.0, np.zeros(2), 0.0)
+    assert svm_gap(1e-9, dual, np.ones(2), 1e-3) == pytest.approx(1e-6)
+    assert svm_gap(1e-9, dual, np.ones(2)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-2, 0.1, 0.3])
+@pytest.mark.parametrize("first", [0.1, 0.23, 0.25])
+def test_penalties_that_are_solved_ahead_are_those_that_certify_one_by_one(first, tol):
+    found = solution([1.0, 2.0], gain=3.75)
+    prices = np.linspace(first, 0.4, 40)
+
+    def penalty_of(number):
+        looked.append(number)
+        return Linear(np.full(2, prices[number]))
+
+    looked = []
+    count = solved_ahead(found, penalty_of, len(prices), tol)
+    assert len(set(looked)) <= 8
+    one_by_one = [recertified(found, Linear(np.full(2, price)), tol) for price in prices]
+    expected = next((n for n, one in enumerate(one_by_one) if one is None), len(prices))
+    assert count == expected
+
+
+def test_nothing_ahead_is_nothing_solved():
+    assert solved_ahead(solution([1.0, 2.0]), lambda _: pytest.fail("none"), 0, 1.0) == 0

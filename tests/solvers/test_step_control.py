@@ -78,6 +78,16 @@ def test_a_step_that_loses_is_not_taken_and_another_follows(started):
     assert not np.array_equal(again.x, trial.x)
 
 
+def test_a_step_too_short_for_the_objective_to_tell_is_taken(started):
+    """Its slope promises less than rounding, and the objective has risen by as little."""
+    _, here, control = started
+    near = here.x * (1.0 + 1e-16 * np.arange(len(here.x)))
+    trial = here._replace(x=near, objective=here.objective + 1e-15 * here.objective)
+    assert control.judge(here, trial, 1e-11) is trial
+    worse = here._replace(x=near, objective=here.objective + 1e-12 * here.objective)
+    assert control.judge(here, worse, 1e-11) is here
+
+
 def test_where_the_step_is_only_rounding_the_svms_are_solved_better(started):
     _, here, control = started
     stuck = control._propose(here)._replace(weights=here.x)

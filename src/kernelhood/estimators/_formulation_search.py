@@ -25,7 +25,7 @@ from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.pipeline.task_kernels import TaskKernels
 from kernelhood.solvers.concave_path import solved_rewards
 from kernelhood.solvers.neighborhood import neighborhood_weights
-from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.solution import Solution, solved_ahead
 
 #: Of very many models, the number that is looked at first.
 _FIRST_LOOK = 8
@@ -106,20 +106,37 @@ class FormulationSearch(JointStep):
         kernels: TaskKernels,
         problem: TaskProblem,
     ) -> int:
-        """Look ahead along the rewards of a concave penalty, of which a grid holds very many."""
+        """Look ahead along a line of prices, or the very many rewards of a concave penalty."""
         penalty = self._task_penalty(kernels, problem)
         if not isinstance(penalty, Concave):
-            return 0
+            return self._prices_ahead(found, models, kernels, problem)
         corners, counted = problem.kept.get(self._corner_key(penalty)), problem.counted
         ahead, size = 0, _FIRST_LOOK
         while ahead < len(models):
             some = models[ahead : ahead + size]
-            rewards = np.array([-_terms(params, counted).f for params in some])
+            rewards = -_all_f(self._reading, some, counted)
             solved = solved_rewards(found, penalty, rewards, self.tol, corners)
             ahead, size = ahead + solved, 4 * size
             if solved < len(some):
                 break
         return ahead
+
+    def _prices_ahead(
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        kernels: TaskKernels,
+        problem: TaskProblem,
+    ) -> int:
+        reading = self._reading
+        if not reading.straight or self.neighborhood is not None:
+            return 0
+
+        def penalty_of(number: int) -> Penalty:
+            terms = _terms(models[number], problem.counted)
+            return reading.penalty(terms, lambda: kernels.gram, kernels.traces, problem.counted)
+
+        return solved_ahead(found, penalty_of, len(models), self.tol)
 
     def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
         """Return a key that differs where the kernels or the intercepts of the corners do."""
@@ -136,6 +153,15 @@ def _terms(params: Mapping[str, Any], n_samples: float) -> Coefficients:
     if isinstance(beta, str):
         beta = reading.usual_beta(params["C"], n_samples)
     return reading.coefficients(params["eta"], beta)
+
+
+def _all_f(reading: Formulation, models: Sequence[Mapping[str, Any]], n_samples: float) -> Array:
+    """Return the f of models, of which there may be thousands."""
+    betas = [params["beta"] for params in models]
+    if any(isinstance(beta, str) for beta in betas):
+        return np.array([_terms(params, n_samples).f for params in models])
+    columns: Any = np.array([[params["eta"] for params in models], betas], dtype=np.float64)
+    return np.asarray(reading.coefficients(*columns).f)
 
 
 def _check_evidence(params: Mapping[str, Any]) -> None:

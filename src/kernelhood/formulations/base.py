@@ -51,6 +51,10 @@ class Formulation(ABC):
     #: Whether the problem has one optimal value that every start leads to.
     convex = True
 
+    #: Whether the penalties of models with the same C lie on a line, in the order of the path: the
+    #: models that one solution solves then follow each other.
+    straight = False
+
     #: Whether ``beta="auto"`` is another number for other samples.
     beta_follows_samples = False
 
@@ -68,7 +72,7 @@ class Formulation(ABC):
 
     @abstractmethod
     def coefficients(self, eta: float, beta: float) -> Coefficients:
-        """Return (s, r, a, f)."""
+        """Return (s, r, a, f); numbers may be columns of numbers."""
 
     @abstractmethod
     def penalty(

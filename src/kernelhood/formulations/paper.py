@@ -13,6 +13,8 @@ from kernelhood.penalties import Concave, Linear, Penalty, Quadratic
 class Corrected(Formulation):
     """The paper's problem with its formulas corrected: the trace has a price."""
 
+    straight = True
+
     def coefficients(self, eta: float, beta: float) -> Coefficients:
         """Return (s, r, a, f)."""
         return Coefficients(1.0, beta / eta, beta, 0.0)
@@ -30,6 +32,8 @@ class Corrected(Formulation):
 
 class Printed(Formulation):
     """The iteration exactly as printed."""
+
+    straight = True  # f = 1 - 7a/2
 
     def coefficients(self, eta: float, beta: float) -> Coefficients:
         """Return (s, r, a, f)."""

@@ -6,13 +6,14 @@ best over the tasks so far.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kernelhood._typing import Array, Flags, Indices
+from kernelhood.model_selection.columns import hashable, varied
 from kernelhood.model_selection.path import Path, PathResult, path_scores
 from kernelhood.model_selection.scoring import TaskScorer
 from kernelhood.model_selection.split_tasks import SplitTask
@@ -24,6 +25,9 @@ Starts = list[Array | None] | None
 
 #: Says of some scores of models which of these are worth going on with.
 Contenders = Callable[[Array], Flags]
+
+#: Parameters that change how strong something is, and never what there is.
+_STRENGTHS = ("C", "eta", "beta")
 
 #: So many tasks are scored before a model is given up; then twice as many, and so on.
 _FIRST_TASKS = 5
@@ -141,7 +145,7 @@ def grid_scores(
         are.
     """
     whole = scorer.needs_whole_splits(estimator)
-    couples = np.array([bool(estimator._solves_together(params)) for params in models])
+    couples = _which_couple(estimator, models)
     board = _Board(len(models), len(parts), n_tasks)
     portions = [np.arange(n_tasks)] if whole or contenders is None else _rounds(n_tasks)
     for number, tasks in enumerate(portions):
@@ -192,6 +196,19 @@ class _Board:
             KnownStarts(n_tasks, self.jobs, self.found),
             self.given_up,
         )
+
+
+def _which_couple(estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> Flags:
+    """Return which models couple tasks; asked once for all that differ in strength alone."""
+    names = [name for name in varied(models) if name not in _STRENGTHS]
+    known: dict[Hashable, bool] = {}
+    found = np.empty(len(models), dtype=np.bool_)
+    for number, params in enumerate(models):
+        key = tuple(hashable(params[name]) for name in names)
+        if key not in known:
+            known[key] = bool(estimator._solves_together(params))
+        found[number] = known[key]
+    return found
 
 
 def _rounds(n_tasks: int) -> list[Indices]:

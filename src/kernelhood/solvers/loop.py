@@ -60,18 +60,25 @@ def solve(
         trial = control.try_step(here, trace[-1][1])
         bound.add(trial, average=control.careful or problem.is_large)
         here = control.judge(here, trial, trace[-1][1])
-        best = trial if _is_better(trial, best) else best
+        best = trial if _is_better(problem, trial, best) else best
         trace.append((best.objective, _gap(problem, best, bound, tol)))
         here = control.look_back(here, best, trace[-1][1])
     return as_solution(problem, best, np.array(trace))
 
 
-def _is_better(trial: State, best: State) -> bool:
-    """Return whether the objective is lower, or the same but for rounding with a closer dual."""
+def _is_better(problem: Problem, trial: State, best: State) -> bool:
+    """Return whether the objective is lower, or the same but for rounding with a smaller gap.
+
+    Of a convex penalty only vectors at the same weights are compared: the bound is that of all.
+    """
     if trial.objective < best.objective:
         return True
-    same = trial.objective - best.objective <= _ROUNDING * best.scale
-    return same and np.array_equal(trial.x, best.x) and trial.dual_value > best.dual_value
+    if trial.objective - best.objective > _ROUNDING * best.scale:
+        return False
+    if problem.penalty.convex:
+        return np.array_equal(trial.x, best.x) and trial.dual_value > best.dual_value
+    missing = [problem.penalty.gap(one.x, one.svm_value, one.dual) for one in (trial, best)]
+    return missing[0] < missing[1]
 
 
 def _gap(problem: Problem, point: State, bound: LowerBound, tol: float) -> float:

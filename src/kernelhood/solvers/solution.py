@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -122,3 +124,34 @@ def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | 
     if gap > tol:
         return None
     return solution._replace(objective=objective, n_iter=0, trace=np.array([[objective, gap]]))
+
+
+def solved_ahead(
+    solution: Solution, penalty_of: Callable[[int], Penalty], count: int, tol: float
+) -> int:
+    """Return how many of the next penalties on a line the solution solves, without any SVM.
+
+    Along a line of convex penalties the duality gap of fixed weights and a fixed dual vector is
+    convex, and the value it is measured against is linear: what the solution solves follows each
+    other, and only the ends are looked at.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of the same SVMs.
+    penalty_of : callable
+        Returns a penalty by its number, 0 for the next one.
+    count : int
+        How many there are.
+    tol : float
+        Relative duality gap to accept.
+    """
+
+    def missed(number: int) -> bool:
+        return recertified(solution, penalty_of(number), tol) is None
+
+    if count == 0 or missed(0):
+        return 0
+    if not missed(count - 1):
+        return count
+    return bisect_left(range(count), True, key=missed)

@@ -34,6 +34,8 @@ _FINEST = 1e-14
 _PATIENCE = 10
 _LAST_TRIES = 4
 _ROUNDING = 1e-12
+#: What an objective cannot show.
+_FLAT = 1e-14
 
 
 def first_gap(problem: Problem) -> float:
@@ -162,6 +164,9 @@ class StepControl:
             return trial
         if fall > 0.0:
             self._accept(move, fall / -slope if slope < 0.0 else 0.0)
+            return trial
+        if max(-fall, abs(slope)) <= _FLAT * here.scale and move is Move.NEWTON:
+            # Too short for the objective to tell, a step may still halve the gap.
             return trial
         noise = self.precision * here.scale * (self.gap + _RIDGE * max(gap, self.tol))
         self._refuse(here, trial, slope, noise)

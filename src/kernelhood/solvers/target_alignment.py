@@ -5,8 +5,7 @@ A sample of weight w counts as w equal samples: all sums over samples carry the 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.solution import Solution, recertified
+from kernelhood.solvers.solution import Solution, solved_ahead
 from kernelhood.solvers.warm_start import closest_start, valued
 
 
@@ -137,8 +136,7 @@ def solve_aligned(
 def certified_etas(found: Solution, target: TargetMatrix, etas: Sequence[float], tol: float) -> int:
     """Return for how many of the leading etas the solution solves the problem, without any SVM.
 
-    The duality gap of fixed weights is convex in eta, and the value it is measured against is
-    linear: the etas that the solution solves are an interval.
+    The penalties lie on a line, see `solved_ahead`.
 
     Parameters
     ----------
@@ -151,20 +149,7 @@ def certified_etas(found: Solution, target: TargetMatrix, etas: Sequence[float],
     tol : float
         Relative gap to accept.
     """
-
-    def missed(number: int) -> bool:
-        return recertified(found, target.distance(etas[number]), tol) is None
-
-    return _first_missed(missed, 0, len(etas))
-
-
-def _first_missed(missed: Callable[[int], bool], begin: int, end: int) -> int:
-    """Return the first number of a range that is missed, where those that are not are a run."""
-    if begin == end or missed(begin):
-        return begin
-    if not missed(end - 1):
-        return end
-    return begin + bisect_left(range(begin, end), True, key=missed)
+    return solved_ahead(found, lambda number: target.distance(etas[number]), len(etas), tol)
 
 
 def centered_alignment_weights(Ks: Array, G: Array, target: Array, sample_weight: Array) -> Array:
