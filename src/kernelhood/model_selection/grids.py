@@ -244,6 +244,8 @@ def _key(canonical: dict[str, Any]) -> Hashable:
 
 
 def _is_number(value: Any) -> bool:
+    if type(value) is float:  # which most of a grid is, and cheaper to tell
+        return True
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
