@@ -385,13 +385,24 @@ def test_classes_that_are_more_than_two_are_scored_by_the_one_that_wins(scoring)
     assert search.fit(X, y, task=task).best_score_ > 0.99
 
 
-@pytest.mark.parametrize("neighborhood", [None, kh.Gaussian(1.0)])
-def test_weights_to_start_from_are_kept_where_a_model_has_many_solutions(neighborhood):
+@pytest.mark.parametrize(
+    ("formulation", "neighborhood", "many"),
+    [
+        ("normalized", None, True),
+        ("corrected", None, False),
+        ("normalized", kh.Gaussian(1.0), False),
+    ],
+)
+def test_weights_to_start_from_are_kept_where_a_model_has_many_solutions(
+    formulation, neighborhood, many
+):
     data = make_samples()
-    model = kh.MTONMKLClassifier(kernels="paper", neighborhood=neighborhood)
+    model = kh.MTONMKLClassifier(
+        kernels="paper", formulation=formulation, neighborhood=neighborhood
+    )
     search = kh.KernelSearchCV(model, {"C": [1.0]}, cv=2, refit=False)
     search.fit(data.X, data.y, task=data.task)
-    assert (search._starts[0] is None) == (neighborhood is not None)
+    assert (search._starts[0] is not None) == many
 
 
 @pytest.mark.parametrize("formulation", ["corrected", "printed"])
