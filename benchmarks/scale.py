@@ -199,7 +199,7 @@ def print_cluster() -> None:
     """Print how much faster two Dask workers on loopback are than one."""
     from distributed import LocalCluster
 
-    X, y, task = make_tasks(1_500, 100)
+    X, y, task = make_tasks(4_000, 100)
     grid = {"C": [0.1, 1.0, 10.0], "beta": [0.01, 0.1, 1.0]}
     search = kh.KernelSearchCV(
         kh.MTONMKLRegressor(kernels="paper", relation="mixed"), grid, cv=4, n_jobs=-1, refit=False
