@@ -230,3 +230,25 @@ def test_joint_models_of_many_rows_are_raced(problem, monkeypatch):
     assert seen[2:] == [(60, 12)]
     search(make_estimator("pooled", "classification"), {"C": [1.0, 2.0, 4.0]}, *problem, metric)
     assert seen[3:] == [(30, 3), (60, 2)]
+
+
+@pytest.mark.parametrize("metric", ["mse", "nmse"])
+def test_rivals_that_are_slow_are_raced(metric, monkeypatch):
+    choice = importlib.import_module("kernelhood.experiments.methods.choice")
+    monkeypatch.setattr(choice, "RACED", 50)
+    monkeypatch.setattr(choice, "_TRIED", 30)
+    rng, seen = np.random.default_rng(0), []
+    X, task = rng.normal(size=(120, 2)), np.repeat(["a", "b"], 60)
+    data, split = (X, X[:, 0], task), (np.arange(0, 120, 2), np.arange(1, 120, 2))
+    for method, expected in (("one-hot-svm", [30] * 9 + [60] * 2), ("boosting", [60] * 6)):
+        estimator = make_estimator(method, "regression")
+        fit, seen[:] = type(estimator).fit, []
+
+        def noted(self, X, y, *, task, fit=fit):
+            seen.append(len(y))
+            return fit(self, X, y, task=task)
+
+        monkeypatch.setattr(type(estimator), "fit", noted)
+        found = search(estimator, make_grid(method, "paper"), data, split, METRICS[metric])
+        assert seen == expected
+        assert found.score < 0.5

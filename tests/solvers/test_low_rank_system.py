@@ -1,5 +1,7 @@
 """Linear systems of low rank against the same systems written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,20 @@ def test_cells_with_fewer_samples_than_features_are_solved_together():
     assert sorted(parts._large_factors) == [1, 3]
     assert parts.needs_features
     assert not cell.OwnParts(np.array([0, 3, 11]), n_features=8).needs_features
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_that_fit_in_single_precision_only_are_kept_so(kind):
+    kernels = low_rank_of(kernels_of("all tasks", kind)[0], 5)
+    held, weights = written_out(kernels), np.linspace(0.1, 1.0, kernels.n_weights)
+    K = combined_matrix(held.combined(weights, 0.0, held.row_buffer()))
+    whole = LowRankSystem(kernels, weights, kernels.cells.starts)
+    numbers = kernels.n_samples * (whole.n_common + len(whole._own))
+    some = replace(kernels, megabytes=6.0 * numbers / 2**20)
+    system = LowRankSystem(some, weights, kernels.cells.starts)
+    assert {part.G.dtype for part in system._kept} == {np.dtype(np.float32)}
+    assert {part.G.dtype for part in system.parts()} == {np.dtype(np.float64)}
+    v = np.random.default_rng(0).normal(size=kernels.n_samples)
+    np.testing.assert_allclose(system.multiply(v), K @ v, atol=1e-5 * np.abs(K @ v).max())
+    none = LowRankSystem(replace(kernels, megabytes=0.0), weights, kernels.cells.starts)
+    assert none._kept is None

@@ -192,7 +192,7 @@ def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray)
 def _one_by_one(estimator: Any, grid: Grid, judged: Judged) -> list[Found]:
     """Return all models of an estimator that is not of this library, the best first.
 
-    Ties go to the first point.
+    Ties go to the first point; scores that are not defined come last.
     """
     (X, y, task), (train, held), metric = judged
     all_found = []
@@ -201,4 +201,4 @@ def _one_by_one(estimator: Any, grid: Grid, judged: Judged) -> list[Found]:
         scores = task_scores(metric, model, X[held], y[held], task[held])
         all_found.append(Found(dict(point), float(np.mean(list(scores.values())))))
     sign = -1.0 if metric.better(1.0, 0.0) else 1.0
-    return sorted(all_found, key=lambda one: sign * one.score)
+    return sorted(all_found, key=lambda one: (np.isnan(one.score), sign * one.score))
