@@ -198,3 +198,20 @@ def test_constant_columns_and_repeated_rows():
     np.testing.assert_allclose(
         twice.predict(X, task=task), weighted.predict(X, task=task), atol=1e-2
     )
+
+
+def test_a_refit_whose_given_weights_lead_nowhere_starts_from_nothing(monkeypatch):
+    """On tasks of a few rows, weights that were averaged over splits have been seen to stall."""
+    minimise, tried = kh.MTONMKLClassifier._minimise, []
+
+    def stalled(self, blocks, penalty, problem, *starts):
+        found = minimise(self, blocks, penalty, problem, *starts)
+        tried.append(problem.weights is not None)
+        return found._replace(trace=np.array([[found.objective, 0.5]])) if tried[-1] else found
+
+    monkeypatch.setattr(kh.MTONMKLClassifier, "_minimise", stalled)
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = kh.MTONMKLClassifier(sharing="weights", kernels="paper")
+    model._fit(X, X[:, 0] > 0.0, None, None, [np.full(10, 0.1)])
+    assert tried == [True, False]
+    assert model.dual_gap_ <= 1e-3

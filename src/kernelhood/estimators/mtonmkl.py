@@ -92,7 +92,7 @@ class _NeighborhoodStep(FormulationSearch):
     formulation: str | Formulation
 
     def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        penalty = self._task_penalty(kernels, problem)
+        penalty, given = self._task_penalty(kernels, problem), problem.weights is not None
         found = problem.certified(penalty, self.tol) if penalty.convex else None
         if found is None:
             start = problem.closest_start(penalty) if penalty.convex else problem.start
@@ -100,6 +100,11 @@ class _NeighborhoodStep(FormulationSearch):
             if not penalty.convex and start is None and carried is None:
                 problem = self._from_a_part(kernels, problem)
             found = self._minimise(kernels.blocks(problem), penalty, problem, start, carried)
+        if given and found.gap > self.tol:
+            # Weights that are given may lead to where no gap closes.
+            cold = self._solve_task(kernels, replace(problem, weights=None))
+            if cold.solution.gap < found.gap:
+                return cold
         if problem.only_scored:
             return TaskSolution(found)
         G, d = kernels.gram, kernels.traces
