@@ -16,6 +16,7 @@ from scipy import sparse
 from kernelhood._typing import AnyArray, Indices
 
 ONLY_TASK = 0
+_NEVER_MISSING = frozenset({int, str, bool})
 
 
 class TaskRows(NamedTuple):
@@ -86,7 +87,7 @@ def check_task(task: Any, n_samples: int) -> AnyArray:
         raise ValueError(
             f"task must hold one label per row of X: got {len(labels)} labels for {n_samples} rows."
         )
-    if any(is_missing(label) for label in labels.tolist()):
+    if any(is_missing(label) for label in labels.tolist() if type(label) not in _NEVER_MISSING):
         raise ValueError("task must not hold missing labels (None or NaN).")
     return labels
 
@@ -96,7 +97,7 @@ def _as_labels(task: Any) -> AnyArray:
         raise TypeError(f"task must be a sequence of labels, got {type(task).__name__}.")
     task = _only_column(task)
     values = task.tolist() if hasattr(task, "tolist") else list(task)
-    if not all(isinstance(value, Hashable) for value in values):
+    if not all(issubclass(kind, Hashable) for kind in set(map(type, values))):
         raise ValueError("task must be 1-dimensional: one hashable label per row of X.")
     return as_objects(values)
 

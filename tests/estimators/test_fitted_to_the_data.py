@@ -138,3 +138,14 @@ def test_missing_values_are_refused_or_told_of(table):
     given = model.set_params(kernels="paper").fit(frame, y, task=task)
     assert given.kernels_.names[-2:] == ["missing[a]", "constant"]
     assert np.isfinite(given.predict(frame, task=task)).all()
+
+
+def test_kernels_that_are_given_ask_for_names_of_columns_alone(table, monkeypatch):
+    X, y, task = table
+    monkeypatch.setattr(kh.kernels.InputSummary, "of", lambda *_, **__: pytest.fail("looked"))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    kernels = [kh.Gaussian(1.0, columns=("b",)), kh.Linear()]
+    model = kh.MTONMKLRegressor(kernels=kernels).fit(frame, y, task=task)
+    again = kh.MTONMKLRegressor(kernels=[kh.Gaussian(1.0, columns=(1,)), kh.Linear()])
+    again.fit(X, y, task=task)
+    np.testing.assert_array_equal(model.predict(frame, task=task), again.predict(X, task=task))

@@ -80,6 +80,12 @@ class InputSummary:
         mean, scale, absent = _moments(X, share)
         return cls(mean, scale, _some_rows(X), absent, tuple(coded), known)
 
+    @classmethod
+    def of_names(cls, names: Sequence[str] | None) -> InputSummary:
+        """Return what is known without looking at any row: the names of the columns, if that."""
+        known = None if names is None else tuple(map(str, names))
+        return cls(np.empty(0), np.empty(0), None, np.empty(0, dtype=np.bool_), names=known)
+
     @property
     def is_sparse(self) -> bool:
         """Whether the rows are those of a sparse matrix."""

@@ -59,7 +59,7 @@ class DenseKernels(KernelOperator):
         return Combined(
             self.Ks,
             far,
-            np.flatnonzero(far),
+            far.nonzero()[0],
             near,
             between,
             self.joins,
@@ -78,7 +78,7 @@ class DenseKernels(KernelOperator):
 
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, for each source."""
-        changed = np.flatnonzero(change)
+        changed = change.nonzero()[0]
         if len(self.joins):
             sources = self.joins, self._has_all, self._has_own
             _add_to_all_sources(self.Ks, self.cells, change, changed, *sources, products)

@@ -16,6 +16,7 @@ _LARGEST_GROWTH = 3.0
 _MOSTLY_FREE = 1.9
 
 
+@compiled
 def bends(weights: Array, q: Array, unit: float) -> Array:
     """Return the curvature ``2 q / weights`` of the majoriser ``q weights^2 / new``.
 
@@ -59,14 +60,25 @@ def ray_step(
     vectors leave their bounds. The factor balances ``weights'q`` against the price and its growth,
     within ``exp(+-reach)``, and the power returned is the mean up to there.
     """
-    fall = float(weights @ q)
+    return Ray(*_factor_and_power(weights, q, hessian, price, growth, reach))
+
+
+@compiled
+def _factor_and_power(
+    weights: Array, q: Array, hessian: Array, price: float, growth: float, reach: float
+) -> tuple[float, float]:
+    fall, bend = 0.0, 0.0
+    for i in range(len(weights)):
+        fall += weights[i] * q[i]
+        for j in range(len(weights)):
+            bend += weights[i] * hessian[i, j] * weights[j]
     if reach <= 0.0 or fall <= 0.0 or price + growth <= 0.0:
-        return Ray(1.0, 0.0)
-    power = min(2.0, max(0.0, float(weights @ (hessian @ weights)) / fall))
+        return 1.0, 0.0
+    power = min(2.0, max(0.0, bend / fall))
     log_factor = _balance(fall, price, growth, max(power, _LEAST_POWER), reach)
     if log_factor > _FAR_UP:
         power += (2.0 - power) * (1.0 - _FAR_UP / log_factor)
-    return Ray(float(np.exp(log_factor)), float(power))
+    return np.exp(log_factor), power
 
 
 @compiled
@@ -101,23 +113,25 @@ def damped_minimiser(
     unit : float
         A weight that matters where all weights are small.
     """
-    unit = max(0.1 * float(weights.sum()), unit)
-    curvature, H = bends(weights, q, unit), np.ascontiguousarray(H)
-    limit = _LARGEST_GROWTH * (float(weights.sum()) + unit)
+    total, H, no_budget = float(weights.sum()), np.ascontiguousarray(H), np.zeros(len(weights))
+    unit = max(0.1 * total, unit)
+    limit = _LARGEST_GROWTH * (total + unit)
     while True:
-        A, linear = _model(H, slope, weights, damping * curvature)
-        found = solve_nonneg_qp(A, linear, np.zeros(len(weights)), weights)
+        A, linear = _model(H, slope, weights, q, damping, unit)
+        found = solve_nonneg_qp(A, linear, no_budget, weights)
         if found.sum() <= limit or damping > 1.0:
             return found
         damping = max(4.0 * damping, 1e-3)
 
 
 @compiled
-def _model(H: Array, slope: Array, weights: Array, damped: Array) -> tuple[Array, Array]:
+def _model(
+    H: Array, slope: Array, weights: Array, q: Array, damping: float, unit: float
+) -> tuple[Array, Array]:
     """Return the quadratic and the linear term of the model, both as functions of new weights."""
-    A, linear = H.copy(), slope.copy()
+    A, linear, curvature = H.copy(), slope.copy(), bends(weights, q, unit)
     for i in range(len(weights)):
-        A[i, i] += damped[i]
+        A[i, i] += damping * curvature[i]
         for j in range(len(weights)):
             linear[i] -= A[i, j] * weights[j]
     return A, linear

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Flags
 from kernelhood.penalties.base import DualPoint, Penalty, Proposal
 from kernelhood.penalties.free_step import damped_minimiser, free_start, ray_step
@@ -49,9 +50,10 @@ class Linear(Penalty):
 
     def lower_bound(self, dual: DualPoint) -> float:
         """Return the gain of the dual vector, shrunk until no q is above its price."""
-        if not (dual.q > self.price).any():
+        above = dual.q > self.price
+        if not above.any():
             return dual.gain
-        return dual.gain_of(float(self.allowed_scale(self.price, dual.q).min()))
+        return dual.gain_of(float((self.price[above] / dual.q[above]).min()) ** 0.5)
 
     def start(self) -> Array:
         """Return equal weights that sum to one."""
@@ -76,11 +78,7 @@ class Linear(Penalty):
         same Hessian that takes ``2 q (sqrt(q / price) - 1)`` in place of ``q - price``. Far from
         the balance q is returned as it is.
         """
-        ratio = np.maximum(q, 0.0) / self.price
-        used = weights > 0.0
-        if not used.any() or ratio.max() > _NEAR or ratio[used].min() < 1.0 / _NEAR:
-            return q
-        return np.asarray(self.price + 2.0 * q * (np.sqrt(ratio) - 1.0))
+        return _straightened(self.price, weights, q)
 
     def candidates(self, weights: Array, q: Array) -> Flags | None:
         """Leave out kernels whose q is far below their price, where there are many."""
@@ -100,3 +98,15 @@ class Linear(Penalty):
     def restricted(self, kept: Flags, scale: Array) -> Self:
         """Return the penalty of some of the weights, in other units."""
         return type(self)(self.price[kept] * scale)
+
+
+@compiled
+def _straightened(price: Array, weights: Array, q: Array) -> Array:
+    found, used = np.empty(len(q)), False
+    for i in range(len(q)):
+        ratio = max(q[i], 0.0) / price[i]
+        if ratio > _NEAR or (weights[i] > 0.0 and ratio < 1.0 / _NEAR):
+            return q
+        used = used or weights[i] > 0.0
+        found[i] = price[i] + 2.0 * q[i] * (np.sqrt(ratio) - 1.0)
+    return found if used else q

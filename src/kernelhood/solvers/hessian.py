@@ -46,15 +46,15 @@ def value_hessian(
     kept : ndarray of bool, shape (n_weights,), optional
         The weights that are wanted; all by default.
     """
+    one_intercept = len(loss.group_starts) == 2
+    if one_intercept and kept is None and operator.plain and operator.fill is None:
+        found = _with_few_free(kernel, v, products, loss)
+        if found is not None:
+            return found
     free = np.flatnonzero(free_entries(v, loss))
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
     if len(free) < 2 or not np.any(kernel.diagonal[free]):
         return np.zeros((n_weights, n_weights))
-    one_intercept = len(loss.group_starts) == 2
-    if one_intercept and kept is None and operator.plain and operator.fill is None:
-        found = _with_few_free(kernel, products, free) if len(free) <= _FEW else None
-        if found is not None:
-            return found
     U, K = operator.columns(products, free, kept), operator.block(kernel, free)
     if one_intercept:
         Z = _solve(K, np.concatenate([U, np.ones((len(free), 1))], axis=1))
@@ -74,12 +74,16 @@ def value_hessian(
 
 
 @compiled
-def _with_few_free(kernel: Combined, products: Array, free: Indices) -> Array | None:
-    """Return the Hessian of one task's SVM; None where K_FF has a negative eigenvalue.
+def _with_few_free(kernel: Combined, v: Array, products: Array, loss: BoxLoss) -> Array | None:
+    """Return the Hessian of one task's SVM; None where many are free or K_FF is not definite.
 
     Where vectors are few, what a call costs matters more than what it computes.
     """
-    K, size, n_weights = combined_block(kernel, free), free.shape[0], products.shape[0]
+    free = np.flatnonzero((v > loss.lower) & (v < loss.upper) & (v != 0.0))
+    size, n_weights = free.shape[0], products.shape[0]
+    if size < 2 or size > _FEW:
+        return None
+    K = combined_block(kernel, free)
     U = np.ones((n_weights + 1, size))
     for m in range(n_weights):
         for a in range(size):

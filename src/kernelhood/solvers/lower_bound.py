@@ -10,6 +10,7 @@ in the vector, so that an average costs no kernel evaluation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -77,8 +78,9 @@ class LowerBound:
             self._tangent = point, known
         return point.objective - self._tangent[1]
 
+    @cached_property
     def _splits(self) -> bool:
-        """Return whether the parts of single tasks can be shrunk: each has its own intercept."""
+        """Whether the parts of single tasks can be shrunk: each has its own intercept."""
         return all(
             block.operator.separate
             and len(block.loss.group_starts) == len(block.operator.cells.starts)
@@ -104,7 +106,7 @@ class LowerBound:
             The bound that is known, and what a better one has to reach to be of use.
         """
         problem = self.problem
-        allowed = problem.penalty.allowed_scale(new.x, new.dual.q) if self._splits() else None
+        allowed = problem.penalty.allowed_scale(new.x, new.dual.q) if self._splits else None
         if allowed is None:
             return known
         operator = problem.blocks[0].operator

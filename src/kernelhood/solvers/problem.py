@@ -9,6 +9,7 @@ that are zero at all samples are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -112,12 +113,12 @@ class Problem:
             total[part] += values
         return total
 
-    @property
+    @cached_property
     def is_large(self) -> bool:
         """Whether an SVM costs much more than a better bound."""
         return max(block.n_samples for block in self.blocks) >= _LARGE
 
-    @property
+    @cached_property
     def separate(self) -> bool:
         """Whether there are kernels of single tasks: no other kernel can do their work."""
         return any(block.operator.separate for block in self.blocks)
@@ -231,13 +232,15 @@ class Problem:
         """Return the Hessian of the SVMs' values, for all weights or those that are kept."""
         weights = self.weights(here.x)
         wanted = self._wanted(kept)
-        total: Array | float = 0.0
+        total: Array | None = None
         for block, point in zip(self.blocks, here.points, strict=True):
             own = self._own(block, weights)
             if block.parts is None:
-                total = total + block.hessian(own, point, wanted)
+                found = block.hessian(own, point, wanted)
+                total = found if total is None else total + found
             else:
                 total = self._added(total, block, block.hessian(own, point, None))
+        assert total is not None
         unit = self.unit if kept is None else self.unit[kept]
         return np.asarray(total * unit[:, None] * unit)
 
@@ -249,8 +252,8 @@ class Problem:
         wanted[self.kept] = kept
         return wanted
 
-    def _added(self, total: Array | float, block: Block, H: Array) -> Array:
-        if isinstance(total, float):
+    def _added(self, total: Array | None, block: Block, H: Array) -> Array:
+        if total is None:
             total = np.zeros((self.n_weights, self.n_weights))
         for rows in block.parts or ():
             for columns in block.parts or ():

@@ -52,10 +52,15 @@ class KernelChoice(TaskReader):
         return is_fitted(self.kernels)
 
     def _summary(self, points: Any, problems: Sequence[TaskProblem]) -> InputSummary:
-        """Look at the rows of all tasks, each of which may belong to several."""
+        """Look at the rows of all tasks, each of which may belong to several.
+
+        Kernels that are given ask for the names of the columns alone.
+        """
+        names = self._names_without_task()
+        if not (is_fitted(self.kernels) or self.missing == "indicator"):
+            return InputSummary.of_names(names)
         weight = np.zeros(points.shape[0])
         for one in problems:
             np.add.at(weight, one.rows, one.sample_weight)
         used = np.flatnonzero(weight)
-        names = self._names_without_task()
         return InputSummary.of(points[used], weight[used], coded=[*self._categories], names=names)
