@@ -90,6 +90,21 @@ def test_the_best_is_chosen_among_all_variants():
     assert "squared" in losses
 
 
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_fitted_kernels_are_tried_for_tasks_alone_and_together(kind):
+    fitted = [
+        one for one in candidates("mt-onmkl-best", "paper", kind) if "kernels" in one.settings
+    ]
+    couples = []
+    for one in fitted:
+        model = make_estimator(one.method, kind, **one.settings)
+        couples.append(model._couples(model.get_params()))
+    assert set(couples) == {False, True}
+    assert len({repr(one) for one in fitted}) == len(fitted)
+    by_evidence = [one for one in fitted if one.grid == {"formulation": ["evidence"]}]
+    assert len(by_evidence) == (2 if kind == "regression" else 0)
+
+
 def test_a_memory_keeps_one_split():
     memory, asked = Memory(), []
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelhood.experiments.table import grid_of_cells
+import numpy as np
+
+from kernelhood.experiments.methods import label
+from kernelhood.experiments.table import check_results, grid_of_cells, title
 
 
 def to_text(results: Any) -> str:
@@ -36,9 +39,7 @@ def to_markdown(results: Any) -> str:
     >>> print(experiments.to_markdown(experiments.published_results())[:32])
     | method | Landmine accuracy % |
     """
-    head, body = grid_of_cells(results)
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return _markdown(*grid_of_cells(results))
 
 
 def to_latex(results: Any) -> str:
@@ -63,6 +64,42 @@ def to_latex(results: Any) -> str:
     first = " & ".join(map(_escape, head)) + r" \\"
     parts = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", first, r"\hline", *lines, r"\hline"]
     return "\n".join([*parts, r"\end{tabular}"])
+
+
+def times_to_markdown(results: Any) -> str:
+    """Return in Markdown how many seconds a run of each method takes, and all of them together.
+
+    Variants that share a search are told apart by what each of them adds to it.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method, score and seconds.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kernelhood.experiments.formats import times_to_markdown
+    >>> rows = {"dataset": "letter", "method": ["kta", "itl"], "score": 0.9, "seconds": [2.0, 1.0]}
+    >>> print(times_to_markdown(pd.DataFrame(rows)).splitlines()[-1])
+    | all | 3.0 | 3.0 |
+    """
+    found = check_results(results)
+    means = found.pivot_table("seconds", "method", "dataset", sort=False)
+    means["all"] = means.sum(axis=1)
+    head = ["seconds a run", *map(title, means.columns[:-1]), "all"]
+    names = {name: label(name) for name in means.index}
+    means.loc["all"] = means.sum()
+    body = [
+        [names.get(name, name), *("" if np.isnan(one) else f"{one:.1f}" for one in line)]
+        for name, line in zip(means.index, means.to_numpy(), strict=True)
+    ]
+    return _markdown(head, body)
+
+
+def _markdown(head: list[str], body: list[list[str]]) -> str:
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _escape(text: str) -> str:

@@ -20,7 +20,12 @@ from kernelhood.experiments.figures import (
     plot_learned_weights,
 )
 from kernelhood.experiments.findings import findings, headline, notes
-from kernelhood.experiments.formats import to_latex, to_markdown, to_text
+from kernelhood.experiments.formats import (
+    times_to_markdown,
+    to_latex,
+    to_markdown,
+    to_text,
+)
 from kernelhood.experiments.methods.names import BEST
 from kernelhood.experiments.page import page
 from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
@@ -75,6 +80,8 @@ def write_report(
         markdown = f"{to_markdown(results)}\n\n{text}\n"
         if BEST in set(results["method"]) and "run" in results.columns:
             markdown += f"\n{differences_table(results)}\n"
+        if "seconds" in results.columns:
+            markdown += f"\n{times_to_markdown(results)}\n"
         written.append(write_file(folder / "table.md", markdown))
         written.append(write_file(folder / "table.tex", to_latex(results) + "\n"))
         for drawn in _draw(results):

@@ -73,29 +73,35 @@ def _all_kinds(grid: str, kind: str, grouped: bool) -> list[Candidates]:
     variants = [f"mt-onmkl-{name}".rstrip("-") for name in VARIANTS]
     names = [name for name in variants if grouped or name not in GROUPED]
     ours = [Candidates(name, {}, make_grid(name, grid)) for name in names]
-    losses = _LOSSES if kind != CLASSIFICATION else {name: [{}] for name in _LOSSES}
+    separate = {"kernels": FITTED, "sharing": "weights"}
+    losses: list[dict[str, Any]] = [{}] if kind == CLASSIFICATION else _LOSSES
     fitted = [
-        Candidates(name, {"kernels": FITTED, **loss}, dict(_PRICES))
-        for name, own in losses.items()
-        for loss in own
+        Candidates("mt-onmkl-corrected", {**separate, **loss}, dict(_PRICES)) for loss in losses
     ]
-    return [*ours, *fitted]
+    # The squared loss of tasks that are solved as one takes linear systems of all their samples.
+    together = Candidates("mt-onmkl-mixed", {"kernels": FITTED}, dict(_PRICES))
+    if kind == CLASSIFICATION:
+        return [*ours, *fitted, together]
+    by_evidence = [
+        Candidates("mt-onmkl", {**separate, "loss": "squared", "kernels": bank}, dict(_EVIDENCE))
+        for bank in (FITTED, "auto")
+    ]
+    return [*ours, *fitted, together, *by_evidence]
 
 
 #: Inputs in units of their spread, and Gaussians from narrow to nearly linear ones.
 FITTED = AutoBank(single_columns=False, spreads=(0.5, 1.0, 2.0, 4.0, 8.0))
 
-#: The squared loss of tasks that are solved as one takes linear systems of all their samples.
-_LOSSES: dict[str, list[dict[str, Any]]] = {
-    "mt-onmkl-corrected": [{"loss": "squared"}, {"epsilon": 0.1}, {"epsilon": 0.01}],
-    "mt-onmkl-mixed": [{"epsilon": 0.1}],
-}
+_LOSSES: list[dict[str, Any]] = [{"loss": "squared"}, {"epsilon": 0.1}, {"epsilon": 0.01}]
 
 #: Where columns and targets are standardised, a few values do.
 _PRICES: dict[str, list[Any]] = {
     "formulation": ["corrected"],
     "beta": [10.0**k for k in range(-4, 1)],
 }
+
+#: Weights and noise of each task by its likelihood: nothing is left to choose but the kernels.
+_EVIDENCE: dict[str, list[Any]] = {"formulation": ["evidence"]}
 
 
 def make_estimator(method: str, kind: str, task_groups: Any = None, **settings: Any) -> Any:

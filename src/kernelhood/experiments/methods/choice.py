@@ -22,7 +22,7 @@ T = TypeVar("T")
 #: Models that join the samples of all tasks are tried on so many training rows first, which takes
 #: a small part of the time, and only the leaders on all rows, where there are more than RACED.
 RACED, _TRIED = 2000, 1500
-_LEADERS = 0.15
+_LEADERS = 0.08
 
 
 class Found(NamedTuple):
