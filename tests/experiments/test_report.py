@@ -1,4 +1,5 @@
 import re
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from kernelhood.experiments import (
     to_markdown,
     write_report,
 )
-from kernelhood.experiments.report import as_text
-from kernelhood.experiments.statistics import differences_table
+from kernelhood.experiments.formats import as_markdown
+from kernelhood.experiments.report import as_text, further_tables
 
 pytest.importorskip("matplotlib")
 
@@ -26,13 +27,17 @@ def test_a_table_of_results_is_redrawn_to_the_letter(written):
     again = read_results(out / "results.csv")
     assert again.to_csv(index=False).encode() == (out / "results.csv").read_bytes()
     assert to_markdown(again) in (out / "table.md").read_text(encoding="utf-8")
+    for name, head, rows in further_tables(again):
+        assert f"{name}:\n\n{as_markdown(head, rows)}" in (out / "table.md").read_text("utf-8")
+        assert f"<h2>{escape(name)}</h2>" in (out / "report.html").read_text(encoding="utf-8")
     assert to_latex(again) + "\n" == (out / "table.tex").read_text(encoding="utf-8")
     # The page of results, once it has rows, shows what they say.
     for path in DOCS.glob("results.csv"):
         page = (DOCS / "results.md").read_text(encoding="utf-8")
         rows = read_results(path)
         assert all(line in page for line in to_markdown(rows).splitlines()[2:])
-        assert all(line in page for line in differences_table(rows).splitlines()[2:])
+        for _, *cells in further_tables(rows):
+            assert as_markdown(*cells) in page
 
 
 def test_every_file_is_there_and_named(written):

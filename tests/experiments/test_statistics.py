@@ -21,7 +21,7 @@ from kernelhood.experiments import (
     signed_rank,
 )
 from kernelhood.experiments.findings import p_text
-from kernelhood.experiments.statistics import differences_table
+from kernelhood.experiments.statistics import against_cells, differences_cells
 from kernelhood.experiments.table import grid_of_cells
 
 
@@ -241,11 +241,21 @@ def test_differences_are_paired_by_split():
     assert errors["better"].tolist() == [1.0]
     with pytest.raises(ValueError, match="method='x' has no rows"):
         paired_differences(rows, "x")
-    text = differences_table(
+    head, rows = differences_cells(
         frame_of({("d", "mt-onmkl-best"): [0.9, 0.8], ("d", "mt-onmkl"): [0.8, 0.75],
                   ("d", "kta"): [0.85, 0.85], ("d", "boosting"): [0.7, 0.9]})
     )  # fmt: skip
-    assert "| D accuracy % | 2 | +7.50 ± 2.50 | +0.0000 ± 5.0000 | KTA |" in text
+    assert rows[0][:5] == ["D accuracy %", "2", "+7.50 ± 2.50", "+0.00 ± 5.00", "KTA"]
+    assert head[-1] == "minus Gradient boosting"
+
+
+def test_all_methods_are_compared_with_the_papers():
+    scores = {("d", "mt-onmkl"): [0.8, 0.7], ("d", "kta"): [0.85, 0.85], ("d", "itl"): [0.8, 0.7]}
+    errors = {("e", "mt-onmkl"): [0.05, 0.04], ("e", "kta"): [0.051, 0.042]}
+    rows = pd.concat([frame_of(scores), frame_of(errors, "mse")])
+    head, found = against_cells(rows)
+    assert head == ["minus MT-ONMKL", "D accuracy %", "E MSE"]
+    assert found == [["KTA", "+10.00 ± 5.00", "+0.0015 ± 0.0005"], ["ITL", "+0.00 ± 0.00", ""]]
 
 
 def test_a_method_that_was_not_tried_everywhere_costs_no_data_set():

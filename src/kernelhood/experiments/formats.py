@@ -39,7 +39,7 @@ def to_markdown(results: Any) -> str:
     >>> print(experiments.to_markdown(experiments.published_results())[:32])
     | method | Landmine accuracy % |
     """
-    return _markdown(*grid_of_cells(results))
+    return as_markdown(*grid_of_cells(results))
 
 
 def to_latex(results: Any) -> str:
@@ -66,10 +66,10 @@ def to_latex(results: Any) -> str:
     return "\n".join([*parts, r"\end{tabular}"])
 
 
-def times_to_markdown(results: Any) -> str:
-    """Return in Markdown how many seconds a run of each method takes, and all of them together.
+def times_cells(results: Any) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table of the seconds that a run of each method takes.
 
-    Variants that share a search are told apart by what each of them adds to it.
+    Of variants that share a search, the first one has done it for the others.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ def times_to_markdown(results: Any) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> from kernelhood.experiments.formats import times_to_markdown
+    >>> from kernelhood.experiments.formats import times_cells
     >>> rows = {"dataset": "letter", "method": ["kta", "itl"], "score": 0.9, "seconds": [2.0, 1.0]}
-    >>> print(times_to_markdown(pd.DataFrame(rows)).splitlines()[-1])
-    | all | 3.0 | 3.0 |
+    >>> times_cells(pd.DataFrame(rows))[1][-1]
+    ['all', '3.0', '3.0']
     """
     found = check_results(results)
     means = found.pivot_table("seconds", "method", "dataset", sort=False)
@@ -94,10 +94,11 @@ def times_to_markdown(results: Any) -> str:
         [names.get(name, name), *("" if np.isnan(one) else f"{one:.1f}" for one in line)]
         for name, line in zip(means.index, means.to_numpy(), strict=True)
     ]
-    return _markdown(head, body)
+    return head, body
 
 
-def _markdown(head: list[str], body: list[list[str]]) -> str:
+def as_markdown(head: list[str], body: list[list[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -26,6 +26,7 @@ th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
   background: var(--back); }
 thead th { border-bottom: 2px solid var(--main); vertical-align: bottom; padding: 0;
   white-space: normal; }
+thead span { padding: .35rem .5rem; font-weight: 600; display: block; }
 thead button { all: unset; cursor: pointer; padding: .35rem .5rem; font-weight: 600;
   display: block; }
 thead button:focus-visible { outline: 2px solid var(--main); }
@@ -42,14 +43,15 @@ figure img { width: 100%; height: auto; display: block; }
 figcaption { font-size: .88rem; color: var(--soft); margin-top: .3rem; max-width: 46rem; }
 @media (max-width: 40rem) {
   figure:not(.first) img { min-width: 34rem; }
-  table, tbody, tr, td { display: block; }
-  thead { display: none; }
-  tbody tr { border-top: 1px solid var(--line); padding: .4rem 0; }
-  tbody tr td, tbody tr:nth-child(even) td { background: none; position: static; padding: .1rem 0;
-    display: flex; justify-content: space-between; gap: 1rem; white-space: normal; }
-  tbody td:empty { display: none; }
-  tbody td:first-child { font-weight: 700; }
-  tbody td:not(:first-child)::before { color: var(--soft); font-weight: 400;
+  .sortable, .sortable tbody, .sortable tr, .sortable td { display: block; }
+  .sortable thead { display: none; }
+  .sortable tbody tr { border-top: 1px solid var(--line); padding: .4rem 0; }
+  .sortable tbody tr td, .sortable tbody tr:nth-child(even) td { background: none;
+    position: static; padding: .1rem 0; display: flex; justify-content: space-between; gap: 1rem;
+    white-space: normal; }
+  .sortable tbody td:empty { display: none; }
+  .sortable tbody td:first-child { font-weight: 700; }
+  .sortable tbody td:not(:first-child)::before { color: var(--soft); font-weight: 400;
     text-align: left; }
 }
 """
@@ -73,6 +75,34 @@ document.querySelectorAll("table.sortable thead button").forEach(button => {
   });
 });
 """
+
+
+def heading(name: str) -> str:
+    """Return a column's name; the percent sign stays with the word before it."""
+    return escape(name).replace(" %", "&nbsp;%")
+
+
+def plain_table(name: str, head: list[str], rows: list[list[str]]) -> list[str]:
+    """Return a table that is not sorted, with its name above it.
+
+    Parameters
+    ----------
+    name : str
+        What it shows.
+    head : list of str
+        The names of the columns.
+    rows : list of list of str
+        The cells.
+    """
+    tops = "".join(f'<th scope="col"><span>{heading(text)}</span></th>' for text in head)
+    lines = "".join(
+        f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows
+    )
+    return [
+        f"<h2>{escape(name)}</h2>",
+        f'<div class="wide"><table><thead><tr>{tops}</tr></thead><tbody>{lines}</tbody></table>',
+        "</div>",
+    ]
 
 
 def page(title: str, body: list[str]) -> str:

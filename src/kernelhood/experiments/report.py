@@ -21,15 +21,16 @@ from kernelhood.experiments.figures import (
 )
 from kernelhood.experiments.findings import findings, headline, notes
 from kernelhood.experiments.formats import (
-    times_to_markdown,
+    as_markdown,
+    times_cells,
     to_latex,
     to_markdown,
     to_text,
 )
-from kernelhood.experiments.methods.names import BEST
-from kernelhood.experiments.page import page
+from kernelhood.experiments.methods.names import BEST, PROPOSED
+from kernelhood.experiments.page import heading, page, plain_table
 from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
-from kernelhood.experiments.statistics import choose_blocks, differences_table
+from kernelhood.experiments.statistics import against_cells, choose_blocks, differences_cells
 from kernelhood.experiments.store import write_file
 from kernelhood.experiments.table import grid_of_cells, title
 
@@ -78,10 +79,8 @@ def write_report(
     if results["score"].notna().any():
         text = "\n".join(f"- {line}" for line in [*findings(results), *notes(results)])
         markdown = f"{to_markdown(results)}\n\n{text}\n"
-        if BEST in set(results["method"]) and "run" in results.columns:
-            markdown += f"\n{differences_table(results)}\n"
-        if "seconds" in results.columns:
-            markdown += f"\n{times_to_markdown(results)}\n"
+        for name, head, rows in further_tables(results):
+            markdown += f"\n{name}:\n\n{as_markdown(head, rows)}\n"
         written.append(write_file(folder / "table.md", markdown))
         written.append(write_file(folder / "table.tex", to_latex(results) + "\n"))
         for drawn in _draw(results):
@@ -93,6 +92,25 @@ def write_report(
     body = [*_opening(results, images[:1]), *_table(results), *_figures(images[1:])]
     html = page(TITLE, [*body, *_making(results, command)])
     return [write_file(folder / "report.html", html), *written]
+
+
+def further_tables(results: Any) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield name, head and rows of the tables behind the first one that the rows have.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method and score.
+    """
+    if {"run", "metric"} <= set(results.columns):
+        tried = set(results.loc[results["score"].notna(), "method"])
+        paired = "differences are paired by split, with their standard errors"
+        if BEST in tried and len(tried) > 1:
+            yield f"The best model by validation; {paired}", *differences_cells(results)
+        if PROPOSED in tried and len(tried) > 1:
+            yield f"All methods against the paper's; {paired}", *against_cells(results)
+    if "seconds" in results.columns:
+        yield "Seconds that a run takes", *times_cells(results)
 
 
 def as_text(results: Any) -> str:
@@ -194,7 +212,7 @@ def _table(results: Any) -> list[str]:
         return ["<p>No run has a score.</p>", *after]
     head, body = grid_of_cells(results)
     tops = "".join(
-        f'<th scope="col"><button type="button">{_heading(name)}</button></th>' for name in head
+        f'<th scope="col"><button type="button">{heading(name)}</button></th>' for name in head
     )
     lines = [f"<tr>{''.join(_cell(head, row, k) for k in range(len(row)))}</tr>" for row in body]
     sentences = [f"<p>{escape(line)}</p>" for line in findings(results)]
@@ -206,13 +224,9 @@ def _table(results: Any) -> list[str]:
         *lines,
         "</tbody></table></div><h2>Statistics</h2>",
         *sentences,
+        *(part for one in further_tables(results) for part in plain_table(*one)),
         *after,
     ]
-
-
-def _heading(name: str) -> str:
-    """Return a column's name; the percent sign stays with the word before it."""
-    return escape(name).replace(" %", "&nbsp;%")
 
 
 def _cell(head: list[str], row: list[str], place: int) -> str:
@@ -229,7 +243,7 @@ def _cell(head: list[str], row: list[str], place: int) -> str:
 def _labels(head: list[str]) -> str:
     """Return the rule that names the cells where the head of the table is not shown."""
     rules = "".join(
-        f"tbody td:nth-child({place + 1})::before {{ content: {json.dumps(text)}; }}"
+        f"table.sortable td:nth-child({place + 1})::before {{ content: {json.dumps(text)}; }}"
         for place, text in enumerate(_full_heading(head, place) for place in range(len(head)))
         if place
     )

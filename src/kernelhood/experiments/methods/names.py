@@ -10,6 +10,9 @@ from kernelhood.formulations import FORMULATIONS
 #: Methods that need groups of tasks.
 GROUPED = ("mt-onmkl-groups",)
 
+#: The method of the paper.
+PROPOSED = "mt-onmkl"
+
 #: The best model that validation finds among all variants of MT-ONMKL and more.
 BEST = "mt-onmkl-best"
 

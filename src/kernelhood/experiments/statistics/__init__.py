@@ -1,6 +1,10 @@
 """Comparing many methods over many data sets."""
 
-from kernelhood.experiments.statistics.paired import differences_table, paired_differences
+from kernelhood.experiments.statistics.paired import (
+    against_cells,
+    differences_cells,
+    paired_differences,
+)
 from kernelhood.experiments.statistics.ranks import (
     Test,
     average_ranks,
@@ -23,11 +27,12 @@ __all__ = [
     "ROPE",
     "Posterior",
     "Test",
+    "against_cells",
     "average_ranks",
     "bayesian_comparison",
     "choose_blocks",
     "critical_difference",
-    "differences_table",
+    "differences_cells",
     "friedman",
     "holm",
     "holm_adjust",

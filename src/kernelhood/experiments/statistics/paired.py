@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelhood._extras import import_extra
 from kernelhood.experiments.methods import label
-from kernelhood.experiments.methods.names import BEST
+from kernelhood.experiments.methods.names import BEST, PROPOSED
 from kernelhood.experiments.protocol import METRICS, TABLE_1
 from kernelhood.experiments.table import check_results, is_error, title, unit
 
@@ -83,7 +83,7 @@ def best_other(results: Any, dataset: str) -> str | None:
         The data set.
     """
     found = check_results(results)
-    six = [name for name in TABLE_1 if name != "mt-onmkl"]
+    six = [name for name in TABLE_1 if name != PROPOSED]
     rows = found[(found["dataset"] == dataset) & found["method"].isin(six)]
     if not len(rows):
         return None
@@ -91,8 +91,8 @@ def best_other(results: Any, dataset: str) -> str | None:
     return str(means.idxmin() if is_error(found, dataset) else means.idxmax())
 
 
-def differences_table(results: Any, method: str = BEST) -> str:
-    """Return a table in Markdown: a method minus MT-ONMKL, the best of the six, and users' choices.
+def differences_cells(results: Any, method: str = BEST) -> tuple[list[str], list[list[str]]]:
+    """Return a table's head and rows: a method minus MT-ONMKL, the best of six, users' choices.
 
     Parameters
     ----------
@@ -105,19 +105,39 @@ def differences_table(results: Any, method: str = BEST) -> str:
     head = ["data", "runs", "minus MT-ONMKL", "minus the best of the six", "which"]
     rivals = [name for name in ("boosting", "one-hot-svm") if name in set(rows["other"])]
     head += [f"minus {label(name)}" for name in rivals]
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1)]
+    lines = []
     for dataset, own in rows.groupby("dataset", sort=False):
         six = best_other(results, dataset)
         cells = {line.other: _cell(line) for line in own.itertuples()}
         first = f"{title(str(dataset))} {unit(own['metric'].iloc[0])}"
         which = "" if six is None else label(six)
-        shown = [cells.get("mt-onmkl", ""), cells.get(six, ""), which]
+        shown = [cells.get(PROPOSED, ""), cells.get(six, ""), which]
         lines.append([first, str(own["runs"].max()), *shown, *(cells.get(n, "") for n in rivals)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return head, lines
+
+
+def against_cells(results: Any, other: str = PROPOSED) -> tuple[list[str], list[list[str]]]:
+    """Return a table's head and rows: all methods minus one of them, on each data set.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method, run, metric and score.
+    other : str
+        The method that is taken away.
+    """
+    rows = paired_differences(results, other)
+    rows["difference"] = 0.0 - rows["difference"]
+    names, sets = dict.fromkeys(rows["other"]), dict.fromkeys(rows["dataset"])
+    units = dict(zip(rows["dataset"], rows["metric"], strict=True))
+    head = [f"minus {label(other)}", *(f"{title(name)} {unit(units[name])}" for name in sets)]
+    cells = {(line.other, line.dataset): _cell(line) for line in rows.itertuples()}
+    return head, [[label(name), *(cells.get((name, d), "") for d in sets)] for name in names]
 
 
 def _cell(line: Any) -> str:
     """Return a difference and its standard error as text; a single split has none."""
-    digits = 4 if abs(line.difference) < 0.1 else 2
+    size = abs(line.difference) if np.isnan(line.error) else line.error
+    digits = 4 if not METRICS[line.metric].percent and size < 0.01 else 2
     text = f"{line.difference:+.{digits}f}".replace("-", "−")
     return text if np.isnan(line.error) else f"{text} ± {line.error:.{digits}f}"
