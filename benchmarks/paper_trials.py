@@ -28,8 +28,8 @@ from kernelhood.experiments.protocol import (
     published_score,
     run_seed,
     split_rows,
-    task_scores,
 )
+from kernelhood.experiments.task_scores import task_scores
 
 Trial = dict[str, Any]
 
@@ -82,13 +82,19 @@ TRIALS: dict[str, dict[str, Trial]] = {
 }
 
 
-def score(name: str, trial: Trial, method: str, run: int, grid: str) -> float:
-    """Return the test accuracy of a method on one split of a trial, in percent."""
-    seed, metric = run_seed(0, name, run), METRICS["accuracy"]
+def run_scores(name: str, trial: Trial, methods: list[str], run: int, grid: str) -> list[float]:
+    """Return the test accuracies of methods on one split of a trial, in percent."""
+    seed = run_seed(0, name, run)
     data = trial["load"](seed)
-    X, y, task = np.asarray(data["X"]), data["y"], np.asarray(data["task"])
     share = trial.get("train_fraction", 0.2)
-    split = split_rows(task, data["sample_id"], y, train_fraction=share, seed=seed)
+    split = split_rows(data["task"], data["sample_id"], data["y"], train_fraction=share, seed=seed)
+    return [score(trial, method, data, split, grid) for method in methods]
+
+
+def score(trial: Trial, method: str, data: Any, split: Any, grid: str) -> float:
+    """Return the test accuracy of a method, in percent."""
+    metric = METRICS["accuracy"]
+    X, y, task = np.asarray(data["X"]), data["y"], np.asarray(data["task"])
     held = split.test if trial.get("on_test") else split.validation
     estimator = make_estimator(method, CLASSIFICATION)
     found = search(estimator, make_grid(method, grid), (X, y, task), (split.train, held), metric)
@@ -116,11 +122,12 @@ def main() -> None:
                 continue
             with threadpool_limits(1), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                means = [
-                    np.mean([score(name, trial, m, run, given.grid) for run in range(given.runs)])
-                    for m in given.methods
+                found = [
+                    run_scores(name, trial, given.methods, run, given.grid)
+                    for run in range(given.runs)
                 ]
-            far = float(np.mean(np.array(means) - printed))
+            means = np.mean(found, axis=0)
+            far = float(np.mean(means - printed))
             rows.append([title, *(f"{mean:.2f}" for mean in means), f"{far:+.2f}"])
             print(rows[-1], flush=True)
         print_table(f"{name}, {given.runs} splits, {given.grid} grid, accuracy %", head, rows)

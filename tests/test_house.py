@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import kernelhood
 
 SOURCE = Path(kernelhood.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-MAP = Path(__file__).parents[1] / "docs" / "solver.md"
+ROOT = Path(__file__).parents[1]
+MAP = ROOT / "docs" / "solver.md"
 
 
 def code_lines(function: ast.FunctionDef) -> int:
@@ -63,3 +65,19 @@ def test_the_map_of_the_solver_names_every_file(folder):
     text = MAP.read_text(encoding="utf-8")
     names = [file.name for file in (SOURCE / folder).glob("*.py") if file.name != "__init__.py"]
     assert [name for name in sorted(names) if name not in text] == []
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "examples", "docs"])
+def test_scripts_import_what_there_is(folder):
+    missing, count = [], 0
+    for file in sorted((ROOT / folder).glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or node.module.split(".")[0] != "kernelhood":
+                continue
+            module = import_module(node.module)
+            count += len(node.names)
+            missing += [
+                f"{file.name}: {one.name}" for one in node.names if not hasattr(module, one.name)
+            ]
+    assert not missing
+    assert count
