@@ -77,6 +77,7 @@ TRIALS: dict[str, dict[str, Trial]] = {
         "3,000 words": {"load": _spam(n_words=3000)},
         "200 words": {"load": _spam(n_words=200)},
         "half of the rows train": {"load": _spam(), "train_fraction": 0.5},
+        "tf-idf, half of the rows": {"load": _spam(counts="tfidf"), "train_fraction": 0.5},
         "chosen on test": {"load": _spam(), "on_test": True},
     },
 }
