@@ -58,6 +58,26 @@ def test_started_again_it_only_reads(bench, undrawn, monkeypatch, capsys):
     assert capsys.readouterr().out.count("already there") == 2
 
 
+def test_rows_of_an_earlier_comparison_are_not_computed_again(
+    bench, undrawn, monkeypatch, capsys, tmp_path
+):
+    out, _ = bench
+    rows = (out / "results.csv").read_bytes()
+    monkeypatch.setattr("kernelhood.experiments.job.search", None)
+    continued = report_bench(["digits"], tmp_path, known=out / "results.csv", **SMALL)
+    assert continued.good
+    assert capsys.readouterr().out.count("already there") == 2
+    assert (tmp_path / "results.csv").read_bytes() == rows
+
+
+def test_rows_that_are_not_those_of_a_comparison_cannot_be_continued(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("dataset,method,score\ndigits,kta,0.9\n")
+    with pytest.raises(ValueError, match="cannot be continued: it has no column 'run'"):
+        report_bench(["digits"], tmp_path / "out", known=path, **SMALL)
+    assert not (tmp_path / "out").exists()
+
+
 def test_results_are_read_and_shown_again(bench, undrawn, tmp_path):
     out, _ = bench
     shown = report_results(out / "results.csv", tmp_path, command="kernelhood bench")

@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--scheduler", metavar="ADDRESS", help="Dask scheduler that does the work, tcp://HOST:PORT")
     add("-q", "--quiet", action="store_true", help="show no progress")
     add("--results", metavar="CSV", help="only draw the report of these rows again")
+    add("--known", metavar="CSV", help="rows of an earlier comparison, not to be computed again")
     add_roles(parser.add_argument_group("for a table of your own"), required=False)  # type: ignore[arg-type]
     parser.set_defaults(command=_bench)
 
@@ -55,6 +56,7 @@ def _bench(args: argparse.Namespace) -> Report:
     return report_bench(
         _datasets(args),
         args.out or "report",
+        known=args.known,
         methods=args.methods,
         runs=args.runs,
         metric=args.metric,

@@ -18,7 +18,7 @@ from kernelhood.experiments.job import Job, Row
 from kernelhood.experiments.methods import label
 from kernelhood.experiments.protocol import METRICS
 from kernelhood.experiments.report import as_text, write_report
-from kernelhood.experiments.run import as_frame, fill, plan, read_results
+from kernelhood.experiments.run import as_frame, fill, known_rows, plan, read_results
 from kernelhood.experiments.store import Store
 from kernelhood.experiments.table import title
 
@@ -31,6 +31,7 @@ def report_bench(
     datasets: Sequence[str] | Mapping[str, Any],
     out: str | PathLike[str],
     *,
+    known: str | PathLike[str] | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     quiet: bool = False,
@@ -45,6 +46,8 @@ def report_bench(
         Names, or a user's data sets.
     out : path-like
         Folder of the store and the report.
+    known : path-like, optional
+        A results.csv of an earlier comparison, whose rows need not be computed again.
     jobs : int, optional
         Processes.
     scheduler : str, optional
@@ -61,8 +64,11 @@ def report_bench(
         check_files(datasets, settings.get("data_home"))
     for module in ("pandas", "matplotlib", "rich"):
         import_extra(module, "bench")
+    there = [] if known is None else known_rows(known)
     store = Path(out) / STORE
     with Store(store) as rows, make_display(planned, quiet=quiet) as display:
+        for row in there:
+            rows.write(row)
         for row, old in fill(rows, planned, n_jobs=jobs, scheduler=scheduler):
             display.show(row, old)
         results = as_frame(rows.rows(planned))

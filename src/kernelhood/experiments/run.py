@@ -230,6 +230,27 @@ def read_results(path: str | PathLike[str]) -> Any:
         raise ValueError(f"{path} is not a table of results: {error}") from error
 
 
+def known_rows(path: str | PathLike[str]) -> list[Row]:
+    """Return the rows of a results.csv as a store keeps them, those that have a score.
+
+    Parameters
+    ----------
+    path : path-like
+        What an earlier comparison has written.
+    """
+    results = read_results(path)
+    lacking = [name for name in COLUMNS if name not in results.columns]
+    if lacking:
+        raise ValueError(
+            f"{path} cannot be continued: it has no column {lacking[0]!r}; give a results.csv "
+            "that `kernelhood bench` has written."
+        )
+    done = results[results["score"].notna()].astype({"n_iter": "Int64"}).astype(object)
+    done = done.where(done.notna(), None)
+    rows: list[Row] = done[list(COLUMNS)].to_dict("records")
+    return rows
+
+
 def _first_line(path: Path) -> str:
     with path.open("rb") as file:
         return file.readline(2**16).decode("utf-8").rstrip("\r\n")
