@@ -47,8 +47,8 @@ def page(browser, written):
 
 
 def column(page, number):
-    script = "return [...document.querySelectorAll('tbody tr')].map(r => r.cells[%d].innerText)"
-    return page.execute_script(script % number)
+    rows = "[...document.querySelectorAll('.sortable tbody tr')]"
+    return page.execute_script(f"return {rows}.map(r => r.cells[{number}].innerText)")
 
 
 def click(page, number):
@@ -113,7 +113,7 @@ def test_no_text_runs_out_of_the_page(page, width):
 def test_a_phone_shows_every_cell_of_the_table_with_its_name(page):
     resize(page, 390)
     script = """
-      return [...document.querySelectorAll('tbody tr:first-child td')].map(cell => {
+      return [...document.querySelectorAll('.sortable tbody tr:first-child td')].map(cell => {
         const box = cell.getBoundingClientRect();
         return [getComputedStyle(cell, '::before').content, box.left, box.right];
       })"""
@@ -128,6 +128,20 @@ def test_a_phone_shows_every_cell_of_the_table_with_its_name(page):
         "average rank",
     ]
     assert all(left >= 0 and right <= 390 for _, left, right in cells)
+
+
+def test_a_phone_keeps_the_heads_of_other_tables_which_scroll_in_their_boxes(page):
+    resize(page, 390)
+    script = """
+      return [...document.querySelectorAll('table:not(.sortable)')].map(table => [
+        table.tHead.getBoundingClientRect().height,
+        table.parentElement.getBoundingClientRect().right,
+        getComputedStyle(table.parentElement).overflowX,
+      ])"""
+    found = page.execute_script(script)
+    assert len(found) == 2
+    assert all(height > 0 and right <= 390 for height, right, _ in found)
+    assert {overflow for *_, overflow in found} == {"auto"}
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
