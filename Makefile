@@ -10,7 +10,7 @@ export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
 COMPILED := tests/kernels tests/losses/test_box.py \
 	$(addprefix tests/operators/test_,dense.py combined.py) \
-	$(addprefix tests/penalties/test_,nonneg_qp.py free_step.py) \
+	$(addprefix tests/penalties/test_,nonneg_qp.py free_step.py linear.py) \
 	$(addprefix tests/solvers/test_,pair_steps.py interior_point.py hessian.py)
 
 # What other processors compute: the kinds that this one can run, see tests/portable.py.
