@@ -21,6 +21,8 @@ from kernelhood.solvers.solution import FINEST_GAP
 
 _RIDGE = 0.001
 _FIRST_GAP, _FIRST_GAP_OF_MANY = 1e-3, 3e-3
+#: How accurate SVMs are beside what the step before them is expected to leave of the gap.
+_AHEAD = 0.015
 _FIRST_DAMPING = 0.01
 _LEAST_DAMPING = 1e-4
 _MOST_DAMPING = 10.0
@@ -82,7 +84,7 @@ class StepControl:
 
     def try_step(self, here: State, gap: float) -> State:
         """Return the SVMs at the weights to try next."""
-        self.gap = min(self.gap, 0.03 * max(gap, 0.5 * self.tol) ** 1.5)
+        self.gap = min(self.gap, _AHEAD * max(gap, 0.5 * self.tol) ** 1.5)
         x, shrink = self._next_weights(here)
         accuracy = max(self.precision * self.gap, _FINEST)
         ridge = self.precision * _RIDGE * max(gap, self.tol)
