@@ -68,6 +68,17 @@ def test_weights_are_shares_of_each_task(results):
     assert labels[:2] == ["linear", "polynomial(2)"]
 
 
+def test_weights_are_averaged_over_runs_with_the_same_kernels():
+    def row(kernels, values):
+        weights = {"tasks": ["a"], "kernels": kernels, "values": [values]}
+        return {"dataset": "mine", "method": "mt-onmkl-best", "weights": json.dumps(weights)}
+
+    two, one = ["linear", "gaussian(2)"], ["linear"]
+    rows = [row(one, [5.0]), row(two, [1.0, 3.0]), row(two, [3.0, 1.0])]
+    image = plot_learned_weights(pd.DataFrame(rows), "mine").axes[0].images[0]
+    assert image.get_array().tolist() == [[0.5, 0.5]]
+
+
 def test_the_worst_gap_falls_and_ends_with_the_time():
     seconds, gaps = _worst_gap([[1.0, 0.1], [0.5, 0.4, 0.2, 0.01]], 6.0)
     assert seconds.tolist() == [2.0, 4.0, 5.0, 6.0]

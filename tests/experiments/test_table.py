@@ -73,6 +73,12 @@ def test_a_method_without_a_score_is_shown_as_failed(scores):
     assert [row[-1] for row in grid_of_cells(only)[1]] == ["", ""]
 
 
+def test_a_method_that_was_not_tried_has_not_failed(scores):
+    some = scores[~(scores["dataset"].eq("sarcos") & scores["method"].eq("itl"))]
+    assert "failed" not in to_markdown(some)
+    assert len({len(row) for row in grid_of_cells(some)[1]}) == 1
+
+
 def test_markdown_has_a_line_for_every_method():
     lines = to_markdown(published_results()).splitlines()
     assert len(lines) == 9

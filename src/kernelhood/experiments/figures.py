@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -172,10 +172,7 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
     methods = list(dict.fromkeys(rows["method"]))
     if not methods:
         return None
-    found = {
-        name: [json.loads(text) for text in rows[rows["method"] == name]["weights"]]
-        for name in methods
-    }
+    found = {name: _alike(rows[rows["method"] == name]["weights"]) for name in methods}
     tasks = found[methods[0]][0]["tasks"]
     kernels = max((ones[0]["kernels"] for ones in found.values()), key=len)
     inches = (2.6, float(np.clip(0.25 * len(tasks), 1.2, 7.0)))
@@ -190,13 +187,19 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
     return figure
 
 
+def _alike(texts: Any) -> list[dict[str, Any]]:
+    """Return the runs that have the kernels that most of them have."""
+    runs = [json.loads(text) for text in texts]
+    kernels = Counter(tuple(one["kernels"]) for one in runs).most_common(1)[0][0]
+    return [one for one in runs if tuple(one["kernels"]) == kernels]
+
+
 def _draw_weights(ax: Any, runs: list[dict[str, Any]], inches: tuple[float, float]) -> Any:
     """Draw the mean shares of one method; a single kernel is a column as wide as any other."""
     tasks, kernels = runs[0]["tasks"], runs[0]["kernels"]
     shares = np.mean([shares_of(np.array(one["values"], dtype=float)) for one in runs], axis=0)
     width = inches[0] if len(kernels) > 1 else 0.35
-    size = (width, inches[1])
-    image = draw_map(ax, shares, limits=(0.0, 1.0), colours=SHARES_MAP, inches=size)
+    image = draw_map(ax, shares, limits=(0.0, 1.0), colours=SHARES_MAP, inches=(width, inches[1]))
     name_ticks(ax.yaxis, tasks, inches=inches[1])
     said = name_ticks(ax.xaxis, kernels, inches=width, what="kernel")
     single = "the only kernel" if len(kernels) == 1 else ""
@@ -258,26 +261,6 @@ def _worst_gap(traces: list[list[float]], seconds: float) -> tuple[Array, Array]
     solved = np.minimum(rounds[:, None], lengths).sum(axis=1)
     padded = [[trace[min(k, len(trace)) - 1] for trace in traces] for k in rounds]
     return seconds * solved / lengths.sum(), np.max(padded, axis=1)
-
-
-def picture(figure: Any, kind: str) -> bytes:
-    """Return a figure as a file of a kind, the same bytes for the same figure.
-
-    Parameters
-    ----------
-    figure : matplotlib figure
-        The figure.
-    kind : {"png", "svg"}
-        Format.
-    """
-    matplotlib = import_extra("matplotlib", "bench")
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # the layout is found; it need not be sought for every format
-    content = io.BytesIO()
-    metadata = {"Date": None} if kind == "svg" else {}
-    with matplotlib.rc_context({"svg.hashsalt": "kernelhood"}):
-        figure.savefig(content, format=kind, dpi=130, bbox_inches="tight", metadata=metadata)
-    return content.getvalue()
 
 
 def _of(results: Any, dataset: str, column: str) -> Any:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from html import escape
+from typing import Any
+
+from kernelhood._extras import import_extra
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2733; --soft: #4b5866; --back: #fff; --band: #f5f7fa;
@@ -130,3 +134,23 @@ def page(title: str, body: list[str]) -> str:
         f"<script>{SCRIPT}</script></body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def picture(figure: Any, kind: str) -> bytes:
+    """Return a figure as a file of a kind, the same bytes for the same figure.
+
+    Parameters
+    ----------
+    figure : matplotlib figure
+        The figure.
+    kind : {"png", "svg"}
+        Format.
+    """
+    matplotlib = import_extra("matplotlib", "bench")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # the layout is found; it need not be sought for every format
+    content = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {}
+    with matplotlib.rc_context({"svg.hashsalt": "kernelhood"}):
+        figure.savefig(content, format=kind, dpi=130, bbox_inches="tight", metadata=metadata)
+    return content.getvalue()

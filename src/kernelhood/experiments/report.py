@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelhood.experiments.figures import (
-    picture,
     plot_convergence,
     plot_critical_difference,
     plot_figure_1,
@@ -28,7 +27,7 @@ from kernelhood.experiments.formats import (
     to_text,
 )
 from kernelhood.experiments.methods.names import BEST, PROPOSED
-from kernelhood.experiments.page import heading, page, plain_table
+from kernelhood.experiments.page import heading, page, picture, plain_table
 from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
 from kernelhood.experiments.statistics import against_cells, choose_blocks, differences_cells
 from kernelhood.experiments.store import write_file
@@ -155,7 +154,8 @@ def _draw(results: Any) -> Iterator[_Drawn]:
             (
                 "weights",
                 plot_learned_weights,
-                "learned weights, as shares of each task's total, mean over the first five runs.",
+                "learned weights, as shares of each task's total, mean over those of the first "
+                "five runs that have the same kernels.",
             ),
             (
                 "convergence",

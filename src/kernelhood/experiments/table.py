@@ -208,20 +208,22 @@ def grid_of_cells(results: Any) -> tuple[list[str], list[list[str]]]:
     for name in names:
         metric = summary.loc[summary["dataset"] == name, "metric"].iloc[0]
         head += [f"{title(name)} {unit(metric)}", "rank"] + ["paper"] * (name in printed)
+    tried = set(zip(results["dataset"], results["method"], strict=True))
     body = []
     for method in methods:
         row = [label(method)]
         for name in names:
-            row += _cells(lines.get((name, method)), name in printed)
+            absent = "failed" if (name, method) in tried else ""
+            row += _cells(lines.get((name, method)), name in printed, absent)
         body.append(row)
     return [*head, "average rank"], [
         [*row, average] for row, average in zip(body, _averages(results, summary), strict=True)
     ]
 
 
-def _cells(line: Any, with_paper: bool) -> list[str]:
+def _cells(line: Any, with_paper: bool, absent: str) -> list[str]:
     if line is None:
-        return ["failed", ""] + [""] * with_paper
+        return [absent, ""] + [""] * with_paper
     paper = "" if np.isnan(line.published) else f"{line.published:.2f}"
     return [cell(line), f"{line.rank:g}"] + [paper] * with_paper
 
