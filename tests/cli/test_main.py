@@ -84,10 +84,11 @@ def test_bench_hands_its_arguments_on(monkeypatch):
     assert main(["bench"]) == 0
     words = "bench letter load --runs 20 --grid paper --metric auc nmse --train-fraction 0.3 -q"
     more = "--methods mt-onmkl --seed 7 --data-home data --out here --jobs 2 --scheduler tcp://h:1"
-    assert main([*words.split(), *more.split()]) == 0
+    assert main([*words.split(), *more.split(), "--known", "rows.csv"]) == 0
     (first, settings), (second, others) = calls
     assert first == (["digits"], "report")
     assert settings == {
+        "known": None,
         "methods": None,
         "runs": 3,
         "metric": None,
@@ -102,6 +103,7 @@ def test_bench_hands_its_arguments_on(monkeypatch):
     }
     assert second == (["letter", "load"], "here")
     assert others == {
+        "known": "rows.csv",
         "methods": ["mt-onmkl"],
         "runs": 20,
         "metric": ["auc", "nmse"],
