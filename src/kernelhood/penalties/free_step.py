@@ -67,6 +67,7 @@ def ray_step(
 def _factor_and_power(
     weights: Array, q: Array, hessian: Array, price: float, growth: float, reach: float
 ) -> tuple[float, float]:
+    """Return the two numbers of a ray in one call: for few weights calls are what costs."""
     fall, bend = 0.0, 0.0
     for i in range(len(weights)):
         fall += weights[i] * q[i]

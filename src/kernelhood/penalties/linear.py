@@ -102,6 +102,7 @@ class Linear(Penalty):
 
 @compiled
 def _straightened(price: Array, weights: Array, q: Array) -> Array:
+    """Return a q for Newton's step, see `Linear._straightened`."""
     found, used = np.empty(len(q)), False
     for i in range(len(q)):
         ratio = max(q[i], 0.0) / price[i]

@@ -74,12 +74,18 @@ def value_hessian(
 
 
 @compiled
+def free_entries(v: Array, loss: BoxLoss) -> Flags:
+    """Return which entries of a dual vector are neither at a bound nor zero."""
+    return (v > loss.lower) & (v < loss.upper) & (v != 0.0)
+
+
+@compiled
 def _with_few_free(kernel: Combined, v: Array, products: Array, loss: BoxLoss) -> Array | None:
     """Return the Hessian of one task's SVM; None where many are free or K_FF is not definite.
 
     Where vectors are few, what a call costs matters more than what it computes.
     """
-    free = np.flatnonzero((v > loss.lower) & (v < loss.upper) & (v != 0.0))
+    free = np.flatnonzero(free_entries(v, loss))
     size, n_weights = free.shape[0], products.shape[0]
     if size < 2 or size > _FEW:
         return None
@@ -134,11 +140,6 @@ def _solve_factorised(R: Array, B: Array) -> None:
             for j in range(i + 1, n):
                 total -= row[j] * b[j]
             b[i] = total / row[i]
-
-
-def free_entries(v: Array, loss: BoxLoss) -> Flags:
-    """Return which entries of a dual vector are neither at a bound nor zero."""
-    return np.asarray((v > loss.lower) & (v < loss.upper) & (v != 0.0))
 
 
 @compiled
