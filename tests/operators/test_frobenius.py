@@ -48,7 +48,7 @@ def test_the_gram_matrices_of_small_tasks_are_made_together(together, repeated, 
     calls, counts = [], counts_of(kernels)
 
     def stack_of(rows, columns):
-        calls.append(len(rows))
+        calls.append(rows)
         return kernels.Ks[:, rows][:, :, columns]
 
     found = task_grams(stack_of, counts)
@@ -56,6 +56,23 @@ def test_the_gram_matrices_of_small_tasks_are_made_together(together, repeated, 
     for G, own in zip(found, counts, strict=True):
         root = np.sqrt(np.outer(own, own)) * kernels.Ks
         np.testing.assert_allclose(G, np.einsum("mij,lij->ml", root, root), atol=1e-12)
+
+
+def test_points_that_follow_each_other_are_not_copied_one_by_one():
+    asked = []
+
+    def stack_of(rows, columns):
+        asked.append(rows)
+        return Ks[:, rows][:, :, columns]
+
+    Ks = np.random.default_rng(0).normal(size=(2, 6, 6))
+    for counts in ([[0, 1, 1, 1, 0, 0]], [[0, 1, 0, 1, 0, 1]]):
+        (G,) = task_grams(stack_of, np.array(counts, dtype=float))
+        own = Ks * np.outer(counts, counts)
+        np.testing.assert_allclose(G, np.einsum("mij,lij->ml", own, own))
+    assert asked[0] == slice(1, 4)
+    np.testing.assert_array_equal(asked[1], [1, 3, 5])
+    assert len(frobenius.as_slice(np.array([], dtype=int))) == 0
 
 
 def test_equal_products_of_matrices_are_summed_up_once():

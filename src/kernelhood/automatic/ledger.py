@@ -117,7 +117,7 @@ class Ledger:
             Numbers of splits.
         """
         waiting: dict[tuple[int, ...], list[Entry]] = {}
-        entries = [self._entry(kind, round(level, 6)) for kind, level in asked]
+        entries = [self.entry(kind, level) for kind, level in asked]
         for entry in {id(one): one for one in entries}.values():
             missing = tuple(split for split in splits if not entry.seen[split])
             if missing:
@@ -125,7 +125,9 @@ class Ledger:
         for missing, entries in waiting.items():
             self._solve(entries, list(missing))
 
-    def _entry(self, kind: Kind, level: float) -> Entry:
+    def entry(self, kind: Kind, level: float) -> Entry:
+        """Return a model, a new one where it was not asked for before."""
+        level = round(level, 6)
         key = kind.name, level
         if key not in self.entries:
             scores = np.full((self.n_splits, self.n_tasks), np.nan)

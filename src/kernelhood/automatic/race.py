@@ -9,9 +9,9 @@
    shrunk, `normalized` and the evidence, first on two splits, and on all of them where that does
    no worse than the leader. To take the lead, a variant has to be ahead by one standard error: of
    many models that are equally good, one is always ahead by chance.
-4. *Refining.* The leader half a step to both sides, with `corrected` a quarter of a step, too; then
-   up to a step to stronger regularisation, as long as that is behind by less than half a standard
-   error.
+4. *Refining.* The leader half a step to both sides, with `corrected` a quarter of a step, too, on
+   two splits and then on all of them as above; then up to a step to stronger regularisation, as
+   long as that is behind by less than half a standard error.
 
 Standard errors are those of paired differences over splits and tasks. A kind is clearly behind
 where it is behind by more than two.
@@ -119,7 +119,11 @@ class Race:
     def refine(self) -> None:
         """Look for a better strength of the leader."""
         for part in self.leader.kind.ladder.parts:
-            self.ledger.evaluate(self._around(self.leader, part), self.everywhere)
+            near = self._around(self.leader, part)
+            self.ledger.evaluate(near, self.scouts)
+            goal = self._scouted(self.leader)
+            good = [one for one in near if self._scouted(self.ledger.entry(*one)) >= goal]
+            self.ledger.evaluate(good, self.everywhere)
             self._challenged([self.leader.kind], 0.0)
 
     def settle(self) -> Entry:
@@ -131,7 +135,7 @@ class Race:
             if level < kind.ladder.ends[0]:
                 break
             self.ledger.evaluate([(kind, level)], self.everywhere)
-            stronger = self.ledger.entries[kind.name, level]
+            stronger = self.ledger.entry(kind, level)
             lead, error = self.ledger.lead(best, stronger)
             if lead > HARDLY * error:
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +65,7 @@ class SplitTask:
         """Whether the split has test rows of the task."""
         return len(self.y_test) > 0
 
-    @property
+    @cached_property
     def spread(self) -> float:
         """The squared error of the mean training target at the test points."""
         return float(np.sum((self.y_test - self.centre) ** 2))

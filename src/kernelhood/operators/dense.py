@@ -83,14 +83,15 @@ class DenseKernels(KernelOperator):
             sources = self.joins, self._has_all, self._has_own
             _add_to_all_sources(self.Ks, self.cells, change, changed, *sources, products)
             return
+        of_all = products[self._rows_of(ALL)] if self._has_all else products[:0]
+        of_own = products[self._rows_of(OWN)] if self._has_own else products[:0]
+        if self.cells.plain:
+            _add_in_order(self._stacked, self.cells, change, changed, of_all, of_own)
+            return
         if self._has_all:
-            found = products[self._rows_of(ALL)]
-            if self.cells.plain:
-                _add_all(self._stacked, change, changed, found)
-            else:
-                _add_gathered(self.Ks, self.cells.point, change, found)
+            _add_gathered(self.Ks, self.cells.point, change, of_all)
         if self._has_own:
-            _add_own(self.Ks, self.cells, change, changed, products[self._rows_of(OWN)])
+            _add_own(self.Ks, self.cells, change, changed, of_own)
 
 
 _NOTHING = np.zeros((0, 1))
@@ -103,10 +104,25 @@ def one_task(Ks: Array, cells: Cells | None = None) -> DenseKernels:
 
 
 @compiled
-def _add_all(stacked: Array, change: Array, changed: Indices, products: Array) -> None:
-    """Add ``K^m change`` over all samples, reading only rows where the change is not 0."""
-    for m in range(products.shape[0]):
-        add_rows(products[m], change, changed, stacked, m * stacked.shape[1], 1)
+def _add_in_order(
+    stacked: Array, cells: Cells, change: Array, changed: Indices, of_all: Array, of_own: Array
+) -> None:
+    """Add ``K^m change`` over all samples and over their cells, where samples are the points.
+
+    Only rows where the change is not 0 are read, and both sums are made while a kernel is close to
+    the processor. One that is not wanted has no rows.
+    """
+    n = stacked.shape[1]
+    for m in range(stacked.shape[0] // n):
+        if of_all.shape[0] > 0:
+            add_rows(of_all[m], change, changed, stacked, m * n, 1)
+        if of_own.shape[0] > 0:
+            for i in changed:
+                first, last = cells.starts[cells.cell[i]], cells.starts[cells.cell[i] + 1]
+                factor, row = change[i], stacked[m * n + i, first:last]
+                total = of_own[m, first:last]
+                for j in range(total.shape[0]):
+                    total[j] += factor * row[j]
 
 
 @compiled

@@ -36,13 +36,20 @@ def frobenius_gram(Ks: Array, sample_weight: Array) -> tuple[Array, Array]:
     return flat @ flat.T, d
 
 
+def as_slice(places: Indices) -> Places:
+    """Return ascending places as a slice where they follow each other: it copies nothing."""
+    if len(places) == 0 or places[-1] - places[0] >= len(places):
+        return places
+    return slice(int(places[0]), int(places[-1]) + 1)
+
+
 def task_grams(stack_of: StackOf, counts: Array) -> Array:
     """Return the Frobenius products G_t on the samples of each task.
 
     Parameters
     ----------
     stack_of : callable
-        Returns every kernel between some points and others, both arrays of their numbers.
+        Returns every kernel between some points and others, both arrays of numbers or slices.
     counts : ndarray of shape (n_tasks, n_points)
         The weight of the samples that each task has at each point.
 
@@ -57,9 +64,9 @@ def task_grams(stack_of: StackOf, counts: Array) -> Array:
     for batch in np.unique(ends // _POINTS_TOGETHER):
         tasks = np.flatnonzero(ends // _POINTS_TOGETHER == batch)
         points = np.unique(np.concatenate([places[t] for t in tasks]))
-        Ks = stack_of(points, points)
+        Ks = stack_of(as_slice(points), as_slice(points))
         for t in tasks:
-            own = np.searchsorted(points, places[t])
+            own = as_slice(np.searchsorted(points, places[t]))
             found.append(frobenius_gram(Ks[:, own][:, :, own], counts[t, places[t]])[0])
     return np.array(found)
 

@@ -7,7 +7,7 @@ that are above zero are solved for exactly, so that the others are exactly zero.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from kernelhood._typing import Array, Flags
 
@@ -41,14 +41,16 @@ def _step(
     A: Array, b: Array, row: Array, budget: float, y: Array, z: Array, nu: float
 ) -> tuple[Array, Array, float]:
     """Take a predictor and a corrector step from one factorisation."""
-    factor = cho_factor(A + np.diag(z / y), check_finite=False)
+    curved = A.copy()
+    curved.flat[:: len(y) + 1] += z / y
+    factor = _factor(curved)
     residual = A @ y + b + nu * row - z
-    Z = cho_solve(factor, row, check_finite=False) if budget > 0.0 else row
+    Z = _solve(factor, row) if budget > 0.0 else row
     missing = budget - float(row @ y)
 
     def direction(centre: Array) -> tuple[Array, Array, float]:
         right = centre / y - z - residual
-        dy = cho_solve(factor, right, check_finite=False)
+        dy = _solve(factor, right)
         dnu = 0.0
         if budget > 0.0:
             dnu = (float(row @ dy) - missing) / float(row @ Z)
@@ -65,6 +67,19 @@ def _step(
     return y + length * dy, z + length * dz, nu + length * dnu
 
 
+def _factor(A: Array) -> Array:
+    """Return a Cholesky factor; LAPACK itself, since around it more time would go into checks."""
+    L, info = lapack.dpotrf(A, lower=1, clean=0)
+    if info != 0:
+        raise np.linalg.LinAlgError("the model of a step is not positive definite")
+    return np.asarray(L)
+
+
+def _solve(L: Array, right: Array) -> Array:
+    """Return the solution for a right side from a Cholesky factor."""
+    return np.asarray(lapack.dpotrs(L, right, lower=1)[0])
+
+
 def _longest(value: Array, change: Array) -> float:
     worst = float(np.max(-change / value))
     return min(1.0, _NEARLY_ALL / worst) if worst > 0.0 else 1.0
@@ -75,10 +90,10 @@ def _polished(A: Array, b: Array, row: Array, budget: float, y: Array, free: Fla
     for _ in range(_POLISHES):
         if not free.any():
             break
-        factor = cho_factor(A[np.ix_(free, free)], check_finite=False)
-        found, nu = -cho_solve(factor, b[free], check_finite=False), 0.0
+        factor = _factor(A[np.ix_(free, free)])
+        found, nu = -_solve(factor, b[free]), 0.0
         if budget > 0.0:
-            along = cho_solve(factor, row[free], check_finite=False)
+            along = _solve(factor, row[free])
             nu = (float(row[free] @ found) - budget) / float(row[free] @ along)
             found -= nu * along
         x = np.zeros(len(y))

@@ -21,6 +21,7 @@ from kernelhood.solvers.least_squares.block import block_of
 from kernelhood.solvers.neighborhood import span_rank
 from kernelhood.solvers.solution import Solution
 from kernelhood.task_matrices import TaskMatrices, as_task_matrices
+from kernelhood.tasks import stack_rows
 
 _MEGABYTE = 2**20
 _ENOUGH = 300
@@ -186,11 +187,13 @@ class JointKernels:
         A = joint_gram(stack_of, within, counts, apart, False)
         return span_rank(A) if np.any(A) else 0
 
-    def cross(self, X: Any, n_sets: float) -> Array | None:
-        """Return the kernels between other points and all of these, where `n_sets` such fit."""
-        if n_sets * self._size(X.shape[0], self.kernels.n_points) > self.cache_size:
-            return None
-        return self.kernels.bank(X, self.samples.points)
+    def cross(self, X: Sequence[Any]) -> Sequence[Array | None]:
+        """Return the kernels between sets of other points and all of these, None without room."""
+        ends = np.cumsum([points.shape[0] for points in X])
+        if self._size(ends[-1], self.kernels.n_points) > self.cache_size:
+            return [None] * len(X)
+        found = self.kernels.bank(stack_rows(list(X)), self.samples.points)
+        return np.split(found, ends[:-1], axis=1)
 
     def values(
         self, task: int, X: Any, cross: Array | None, found: Solution, matrices: TaskMatrices

@@ -23,6 +23,7 @@ from kernelhood.pipeline.problem import TaskProblem
 from kernelhood.solvers.neighborhood import span_rank
 from kernelhood.solvers.solution import Solution
 from kernelhood.task_matrices import TaskMatrices, as_task_matrices
+from kernelhood.tasks import stack_rows
 
 _MEGABYTE = 2**20
 _THINNED = 10
@@ -102,10 +103,12 @@ class JointLowRank(JointKernels):
         A = feature_gram(*known, apart, False)
         return span_rank(A) if np.any(A) else 0
 
-    def cross(self, X: Any, n_sets: float) -> Array | None:
-        """Return the features of other points, where `n_sets` such fit."""
-        size = n_sets * X.shape[0] * float(self.landmarks.starts[-1]) * 8 / _MEGABYTE
-        return None if size > self.cache_size else np.asarray(self.landmarks.features(X))
+    def cross(self, X: Sequence[Any]) -> Sequence[Array | None]:
+        """Return the features of sets of other points, None without room."""
+        ends = np.cumsum([points.shape[0] for points in X])
+        if ends[-1] * float(self.landmarks.starts[-1]) * 8 / _MEGABYTE > self.cache_size:
+            return [None] * len(X)
+        return np.split(np.asarray(self.landmarks.features(stack_rows(list(X)))), ends[:-1])
 
     def expansion(self, found: Solution) -> LandmarkExpansion:
         """Return what is kept of a solution."""

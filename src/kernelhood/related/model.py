@@ -62,8 +62,7 @@ class RelatedModel(RelationSettings):
     def _cross(self, kernels: Any, X: Sequence[Any]) -> list[Any]:
         if not self._couples(vars(self)):
             return super()._cross(kernels, X)
-        sizes = [points.shape[0] for points in X]
-        return [kernels.cross(points, sum(sizes) / max(sizes)) for points in X]
+        return list(kernels.cross(X))
 
     def _values_at(
         self,

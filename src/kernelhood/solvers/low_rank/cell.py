@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.solvers.low_rank import small_cells
@@ -48,13 +48,18 @@ class CellFactor:
         inner = lapack.dpotrs(self.L, self.N.T @ scaled, lower=1)[0]
         return np.asarray(scaled - (self.N @ inner) / self.d[:, None])
 
-    def half(self, G: Array) -> tuple[Array, Array | None]:
-        """Return P and H with ``G'(diag(d) + NN')^-1 G = P'P - H'H``; H is None where it is 0."""
+    def halve(self, G: Array) -> Array | None:
+        """Replace G by P with ``G'(diag(d) + NN')^-1 G = P'P - H'H``; return H, None where it is 0.
+
+        G is contiguous: seen as its transpose, it is what BLAS works on in place.
+        """
         if self.N is None:
-            return np.asarray(lapack.dtrtrs(self.L, G, lower=1)[0]), None
-        root = np.sqrt(self.d)[:, None]
+            if G.size:
+                blas.dtrsm(1.0, self.L, G.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+            return None
         H = lapack.dtrtrs(self.L, self.N.T @ (G / self.d[:, None]), lower=1)[0]
-        return G / root, np.asarray(H)
+        G /= np.sqrt(self.d)[:, None]
+        return np.asarray(H)
 
 
 class OwnParts:
@@ -122,14 +127,11 @@ class OwnParts:
 
     def half(self, cells: range, G: Array) -> tuple[Array, list[Array]]:
         """Return P and some H with ``G'(diag(d) + NN')^-1 G = P'P - sum H'H`` over some cells."""
-        P, others = np.array(G, order="C") if self._any_small else np.empty(G.shape), []
+        P = np.array(G, order="C")
         if self._any_small:
             small_cells.forward(self._factors, *self._places(cells), P)
-        for c, own, _ in self._large(cells):
-            P[own], H = self._large_factors[c].half(G[own])
-            if H is not None:
-                others.append(H)
-        return P, others
+        found = [self._large_factors[c].halve(P[own]) for c, own, _ in self._large(cells)]
+        return P, [H for H in found if H is not None]
 
     def solve(self, R: Array) -> Array:
         """Return the solutions for the columns of R, shape (n_samples, n_columns)."""

@@ -25,6 +25,8 @@ from kernelhood.solvers.low_rank.system import LowRankSystem
 _ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 0.0)
 _ROUNDING = 1e-14
 _DIVERGED = 100.0
+#: How far below the wanted gap the path is followed: what is put to its bounds adds to the gap.
+_REACHED = 0.3
 
 
 def solve_interior_point(
@@ -93,7 +95,7 @@ def _follow(
         if gap < best:
             best, best_point = gap, point
         left = float(point.x @ point.z + point.s @ point.w)
-        if best <= 0.1 * gap_tol or (gap > _DIVERGED * best and left < best):
+        if best <= _REACHED * gap_tol or (gap > _DIVERGED * best and left < best):
             break
     return best_point, best
 
