@@ -83,6 +83,7 @@ class OwnParts:
         self._large_grams: dict[int, Array] = {}
         self._large_factors: dict[int, CellFactor] = {}
         self._any_small = bool(self._small.any())
+        self._room = np.empty((0, 0))
         self._known_large: dict[range, list[tuple[int, slice, slice]]] = {}
         #: Whether N is needed again after `learn`.
         self.needs_features = bool(np.any(sizes > min(_KEPT_GRAM, n_features)))
@@ -126,8 +127,14 @@ class OwnParts:
             self._large_factors[c] = CellFactor(d[own], N[own] if gram is None else None, gram)
 
     def half(self, cells: range, G: Array) -> tuple[Array, list[Array]]:
-        """Return P and some H with ``G'(diag(d) + NN')^-1 G = P'P - sum H'H`` over some cells."""
-        P = np.array(G, order="C")
+        """Return P and some H with ``G'(diag(d) + NN')^-1 G = P'P - sum H'H`` over some cells.
+
+        P stands in room that the next call takes again: new memory costs as much as the numbers.
+        """
+        if self._room.shape != G.shape:
+            self._room = np.empty(G.shape)
+        P = self._room
+        P[...] = G
         if self._any_small:
             small_cells.forward(self._factors, *self._places(cells), P)
         found = [self._large_factors[c].halve(P[own]) for c, own, _ in self._large(cells)]
