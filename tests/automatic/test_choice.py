@@ -144,8 +144,14 @@ def test_the_evidence_is_tried_where_it_can_be_held():
     many = candidates_of(offered, 3, 20, n_rows=2001)
     few = candidates_of(offered, 3, 20, n_rows=2000)
     leader = few.kinds("small")[0]
-    assert many.evidence(leader) == []
-    assert {kind.relation for kind in few.evidence(leader)} == {leader.relation, "mixed"}
+    assert leader.relation == "independent"
+    assert {kind.relation for kind in few.evidence(leader)} == {"independent", "mixed"}
+    # Three problems of a third of the rows are a ninth of the work.
+    assert {kind.relation for kind in many.evidence(leader)} == {"independent"}
+    joined = few.kinds("small")[1]
+    assert {kind.relation for kind in few.evidence(joined)} == {"mixed"}
+    assert {kind.relation for kind in many.evidence(joined)} == {"independent"}
+    assert candidates_of(offered, 3, 20, n_rows=4161).evidence(leader) == []
     by_tube = candidates_of(found.set_params(loss="epsilon_insensitive"), 3, 20, n_rows=60)
     assert by_tube.evidence(leader) == []
 

@@ -5,6 +5,7 @@ import pytest
 
 import kernelhood as kh
 from kernelhood.pipeline import joint
+from kernelhood.solvers import concave_path
 
 
 def model(formulation, sharing, **settings):
@@ -66,11 +67,31 @@ def test_the_parts_are_solved_by_few_svms(table, sizes, monkeypatch):
     assert limits == [(1e-4, 50), (1e-2, 12), (1e-2, 12)]
 
 
-def test_rewards_reach_their_gap_from_a_part(table, sizes):
+@pytest.mark.parametrize(
+    "settings", [{"kernels": "paper", "sharing": "functions"}, {"kernels": "auto"}]
+)
+def test_rewards_start_where_a_part_has_led(settings, table, sizes, monkeypatch):
+    """Only the smallest part follows its reward from zero; the others have a budget of their own.
+
+    The end is no worse than that of the whole path.
+    """
     X, y, task = table
-    found = model("normalized", "functions").fit(X, y, task=task)
-    assert len(sizes) == 3
+    followed, levels = [], concave_path._levels
+
+    def note(found, penalty):
+        followed.append(len(found.v))
+        return levels(found, penalty)
+
+    monkeypatch.setattr(concave_path, "_levels", note)
+    asked = {"formulation": "normalized", "beta": 0.02, "C": 4.0, **settings}
+    found = kh.MTONMKLRegressor(**asked).fit(X, y, task=task)
+    assert sizes == [640, 160, 40]
+    assert followed == [40]
     assert found.dual_gap_ <= found.tol
+    monkeypatch.setattr(joint, "_LARGE", 10**6)
+    cold = kh.MTONMKLRegressor(**asked).fit(X, y, task=task)
+    assert followed == [40, 640]
+    assert found.objective_ <= cold.objective_ + 1e-2 * abs(cold.objective_)
 
 
 @pytest.mark.parametrize(("sharing", "levels"), [("functions", 1), ("mixed", 2)])

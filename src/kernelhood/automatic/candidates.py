@@ -15,7 +15,7 @@ from kernelhood.relations import SharedFunctions, TaskGroups, TaskRelation, as_r
 _MANY_TASKS = {"small": 30}
 _MANY = 5
 
-#: The evidence holds all kernel matrices, and takes time with the cube of the samples.
+#: The evidence holds all kernel matrices, and takes time with the cube of what is solved together.
 _MOST_ROWS = {"small": 2000}
 _MOST = 600
 
@@ -130,18 +130,15 @@ class Candidates:
         """Return kinds whose strength the likelihood chooses, with the leader's relation or mixed.
 
         The first bank, which has few kernels, is the one that the likelihood can be trusted with.
+        Where all tasks together are too many rows, they are tried on their own.
         """
         squared = [word for word, own in self.losses.items() if own.get("loss") == "squared"]
         if "evidence" not in self.formulations or not squared:
             return []
-        banks = [
-            bank
-            for bank in dict.fromkeys([next(iter(self.banks)), leader.bank])
-            if self.n_rows <= _MOST_ROWS.get(bank, _MOST)
-        ]
+        first = next(iter(self.banks))
         # Free intercepts, as functions have them, would leave new tasks without a deviation.
         relations = [leader.relation] if leader.relation != "functions" else []
-        relations += ["mixed"] if "mixed" in self.relations else []
+        relations += ["independent" if self._takes_long(first, "mixed") else "mixed"]
         return [
             leader.changed(
                 bank=bank,
@@ -156,9 +153,16 @@ class Candidates:
                 },
                 ladder=EVIDENCE,
             )
-            for bank in banks
+            for bank in dict.fromkeys([first, leader.bank])
             for relation in dict.fromkeys(relations)
+            if relation in self.relations and not self._takes_long(bank, relation)
         ]
+
+    def _takes_long(self, bank: str, relation: str) -> bool:
+        """Return whether the evidence of a bank is too much work."""
+        parts = self.n_tasks if relation == "independent" else 1
+        most = _MOST_ROWS.get(bank, _MOST)
+        return parts * (self.n_rows / parts) ** 3 > most**3
 
     def _solved_together(self, relation: str) -> int:
         """Return how many samples are one problem, about."""

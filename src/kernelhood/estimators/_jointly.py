@@ -64,7 +64,7 @@ class JointStep(BoundInspection, RelatedTasks):
         penalty = self._penalty(lambda: joint.gram(matrices, separate), cost * d, counted)
         start = _usable_start(problems, blocks)
         if start is None and joint.is_large:
-            start = self._coarse_start(joint, problems, blocks)
+            start = self._coarse_start(joint, problems, blocks, penalty)
         found = self._minimise(blocks, penalty, problems[0], start)
         parts = self._task_parts(joint, problems, found)
         if problems[0].only_scored:
@@ -72,12 +72,18 @@ class JointStep(BoundInspection, RelatedTasks):
         return self._with_neighborhoods(joint, problems, found, parts, d)
 
     def _coarse_start(
-        self, joint: JointKernels, problems: list[TaskProblem], blocks: list[Block]
+        self,
+        joint: JointKernels,
+        problems: list[TaskProblem],
+        blocks: list[Block],
+        penalty: Penalty,
     ) -> Solution | None:
         """Return the solution of a part of the samples, each of which stands for several.
 
         Its weights are close to those of all samples, and cost less than one SVM with these. Its
         function is as well, and mostly so is what is left of it where entries of v are cut down.
+        A budget counts the kernels at all samples, and weights that have used up that of a part are
+        moved to where they keep it: a start that does not is none for a path.
         Tasks of few samples are not thinned any further: there is no such part then. Weights of
         single tasks need more samples than those that all tasks have in common.
         """
@@ -94,7 +100,10 @@ class JointStep(BoundInspection, RelatedTasks):
         v = np.zeros(sum(block.n_samples for block in blocks))
         for t, (own, few) in enumerate(zip(problems, some, strict=True)):
             v[joint.samples.places[t][own.holds(few)]] = found.v[part.samples.places[t]]
-        return valued(blocks, found.weights, cut_down(v, blocks))
+        weights = found.weights
+        if not penalty.contains(weights):
+            weights = penalty.nearest(weights)
+        return valued(blocks, weights, cut_down(v, blocks))
 
     def _with_neighborhoods(
         self,
