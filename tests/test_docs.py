@@ -81,3 +81,16 @@ def test_every_warning_is_in_the_list_of_questions():
     for parts in found:
         longest = max(parts, key=len).strip(" ,:;.(")
         assert longest[:40].strip() in text
+
+
+def test_the_table_of_what_one_would_use_instead_is_that_of_its_rows(monkeypatch):
+    """Every set of the file is whole, and stands in the page as the benchmark prints it."""
+    monkeypatch.syspath_prepend(DOCS.parent / "benchmarks")
+    choice = importlib.import_module("users_choice")
+    found = choice.read(DOCS / "users_choice.csv")
+    sets = list(dict.fromkeys(name for name, *_ in found))
+    methods = list(dict.fromkeys(method for *_, method in found))
+    assert len(found) == 10 * len(sets) * len(methods)
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    for row in choice.in_short(sets, methods, 10, found):
+        assert f"| {' | '.join(row)} |" in page
