@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import kernelhood as kh
-from kernelhood.automatic.candidates import candidates_of
+from kernelhood.automatic.parameters import candidates_of
 from kernelhood.automatic.progress import Progress
 from kernelhood.automatic.table import some_rows
 from kernelhood.tasks import TaskRows
@@ -180,6 +180,40 @@ def test_the_untuned_default_takes_part():
     models = [kh.MTONMKLRegressor(tol=1e-8, **one) for one in ({}, default.at(0.0))]
     values = [model.fit(X, y, task=task).predict(X, task=task) for model in models]
     np.testing.assert_allclose(values[0], values[1], atol=1e-4)
+
+
+def test_the_reward_of_the_chosen_model_is_that_of_all_rows():
+    X, y, task = table(n=12)
+    found = kh.MTONMKLRegressorCV(kernels="small", formulation="normalized", relation="mixed", cv=3)
+    found.set_params(loss="epsilon_insensitive", epsilon=0.1).fit(X, y, task=task)
+    scored = found.cv_results_["params"][found.best_index_]
+    # Two thirds of the rows train: on all of them the same reward a row is two thirds as large.
+    changed = {**scored, "beta": 2.0 / 3.0 * scored["beta"], "eta": 2.0 / 3.0 * scored["eta"]}
+    assert found.best_params_ == pytest.approx(changed)
+    assert found.best_estimator_.beta == found.best_params_["beta"]
+
+
+def test_the_reward_of_single_tasks_follows_their_own_rows():
+    # Of 50 tasks of 40 rows, ten take part with 20 each.
+    some = candidates_of(kh.MTONMKLRegressorCV(), 50, 200, n_rows=2000, n_alone=20)
+    by_relation = {kind.relation: kind for kind in some.kinds("small")}
+    for relation, share in (("independent", 0.5), ("mixed", 0.1)):
+        (kind,) = some.normalized(by_relation[relation])
+        (here, there) = kind.at(1.0), some.for_all_rows(kind, 1.0)
+        assert there == pytest.approx(
+            {**here, "beta": share * here["beta"], "eta": share * here["eta"]}
+        )
+    corrected = by_relation["mixed"]
+    assert some.for_all_rows(corrected, 1.0) == corrected.at(1.0)
+
+
+def test_a_bank_that_is_another_one_on_the_table_is_not_tried():
+    X, y, task = table(n=12)
+    asked = {"formulation": "corrected", "cv": 3, "epsilon": 0.1, "relation": "pooled"}
+    many = kh.MTONMKLRegressorCV(**asked).fit(X, y, task=task)
+    assert set(many.cv_results_["param_kernels"]) == {"small", "auto"}
+    one = kh.MTONMKLRegressorCV(**asked).fit(X[:, :1], y, task=task)  # one column is all of them
+    assert set(one.cv_results_["param_kernels"]) == {"small"}
 
 
 def test_groups_of_tasks_are_tried():

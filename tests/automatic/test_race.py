@@ -52,3 +52,12 @@ def test_entries_are_the_same_to_six_digits():
     assert ledger.entry(kind, 0.1 + 0.2) is ledger.entry(kind, 0.3)
     assert ledger.entry(kind, 0.3) is not ledger.entry(kind, 0.31)
     assert np.isnan(ledger.entry(kind, 0.3).scores).all()
+
+
+def test_finalists_differ_in_their_relation_where_they_can():
+    race = Race(_MadeUp(lambda level, split: 0.0))
+    words = [("full", "pooled"), ("small", "pooled"), ("small", "mixed"), ("full", "mixed")]
+    ranked = [Kind(bank, relation) for bank, relation in words]
+    assert race.finalists(ranked) == [ranked[0], ranked[2]]
+    assert race.finalists(ranked[:2]) == ranked[:2]
+    assert race.finalists(ranked[:1]) == ranked[:1]

@@ -88,9 +88,81 @@ def test_a_sparse_matrix_is_scaled_and_stays_sparse(rng):
     bank = fitted(X)
     assert bank.names == fitted(X, kh.AutoBank(single_columns=False)).names
     assert sparse.issparse(bank.prepared(X))
-    scaled = X.toarray() / X.toarray().std(axis=0) / np.sqrt(30)
+    dense = X.toarray()
+    scaled = dense / np.array([size_of(column) for column in dense.T])
+    scaled /= np.sqrt(np.sum(scaled.var(axis=0)))
     np.testing.assert_allclose(bank(X)[0], scaled @ scaled.T, atol=1e-12)
-    np.testing.assert_allclose(bank(X.toarray()), bank(X), atol=1e-12)
+    np.testing.assert_allclose(bank(dense), bank(X), atol=1e-12)
+
+
+def size_of(column, usual=0.0):
+    """What a column is divided by in which most values are one."""
+    others = column[column != usual]
+    return max(column.std(), 0.5 * np.sqrt(np.mean((others - usual) ** 2)))
+
+
+@pytest.fixture
+def words(rng):
+    """Counts of words, most of them rare, in texts of many lengths."""
+    often = np.geomspace(0.02, 1.5, 24)
+    return rng.poisson(np.exp(rng.normal(size=(60, 1))) * often).astype(float)
+
+
+def test_a_column_that_mostly_has_one_value_counts_by_how_often_it_has_not(words):
+    X = words[:, 12:] + 3.0  # the usual value is 3
+    expected = [size_of(column, 3.0) for column in X.T]
+    known = InputSummary.of(X, np.ones(60))
+    assert np.sum(known.size > known.scale) >= 3
+    np.testing.assert_allclose(known.size, np.where(known.size > known.scale, expected, X.std(0)))
+    rare, even = np.repeat([0.0, 1.0], [57, 3]), np.repeat([0.0, 1.0], [30, 30])
+    both = InputSummary.of(np.column_stack([rare, even, 1e200 * rare]), np.ones(60))
+    np.testing.assert_allclose(both.size, [0.5, 0.5, 0.5e200])
+    holes = np.where(np.arange(60) % 7 == 3, np.nan, rare)
+    known = InputSummary.of(holes[:, None], np.ones(60))
+    assert known.size[0] == pytest.approx(size_of(holes[~np.isnan(holes)]))
+
+
+def test_words_have_kernels_of_their_directions_and_rare_ones_none_of_their_own(words):
+    bank = fitted(words)
+    rare = InputSummary.of(words, np.ones(60))
+    rare = np.flatnonzero(rare.size > 1.000001 * rare.scale)
+    assert 12 < len(rare) < 24
+    assert [name for name in bank.names if "directions" in name] == [
+        "linear[directions]",
+        "quadratic[directions]",
+        *(f"gaussian({spread})[directions]" for spread in ("0.5", "1", "2")),
+    ]
+    assert {f"gaussian(0.5)[{column}]" for column in range(24)} & set(bank.names) == {
+        f"gaussian(0.5)[{column}]" for column in range(24) if column not in rare
+    }
+    assert not any("directions" in name for name in fitted(words[:, :12]).names)
+    assert not any("directions" in name for name in fitted(words + 0.01 * np.cos(
+        np.arange(60 * 24)).reshape(60, 24)).names)  # fmt: skip
+
+
+def test_directions_are_those_of_the_centred_rows(words):
+    bank = fitted(words)
+    Z = bank.prepared(words)
+    np.testing.assert_allclose(Z.mean(axis=0), 0.0, atol=1e-12)
+    Z /= np.linalg.norm(Z, axis=1)[:, None]
+    stack = dict(zip(bank.names, bank(words), strict=True))
+    np.testing.assert_allclose(stack["linear[directions]"], Z @ Z.T, atol=1e-12)
+    apart = np.linalg.norm(Z[:, None] - Z, axis=2)
+    once = np.unique(words, axis=0, return_index=True)[1]
+    among = apart[np.ix_(once, once)][np.triu_indices(len(once), 1)]
+    expected = np.exp(-0.5 * (apart / np.median(among)) ** 2)
+    np.testing.assert_allclose(stack["gaussian(1)[directions]"], expected, atol=1e-10)
+
+
+def test_units_and_offsets_of_words_change_nothing_either(words, rng):
+    stack, scale = fitted(words)(words), 2.0 ** rng.integers(-9, 9, size=24)
+    other = words * scale + 2.0**12
+    np.testing.assert_allclose(fitted(other)(other), stack, atol=1e-9)
+    weight = rng.integers(1, 4, size=60)
+    order = rng.permutation(np.repeat(np.arange(60), weight))
+    twice, weighted = fitted(words[order]), fitted(words, weight=weight.astype(float))
+    assert twice.names == weighted.names
+    np.testing.assert_allclose(twice(words)[:5], weighted(words)[:5], atol=1e-12)
 
 
 def test_categories_are_equal_or_not_and_unknown_ones_equal_nothing(points):

@@ -13,9 +13,9 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from kernelhood.automatic.candidates import candidates_of
 from kernelhood.automatic.choice import chosen
 from kernelhood.automatic.ledger import Entry, Ledger
+from kernelhood.automatic.parameters import candidates_of
 from kernelhood.automatic.progress import Progress
 from kernelhood.automatic.results import race_results
 from kernelhood.automatic.summary import summary_of
@@ -172,18 +172,21 @@ class SelfTuned(Answers, BaseEstimator):
         """
         y = y if y is None else as_target(y)
         names, ledger = self._opened(X, y, task, groups, sample_weight)
-        sizes = [sum(len(one.train.rows) for one in part) for part in ledger.parts]
+        sizes = [len(one.train.rows) for part in ledger.parts for one in part]
         n_rows = _num_samples(X) * (len(names) if np.asarray(y).ndim > 1 else 1)
-        n_trained = round(float(np.mean(sizes)))
-        candidates = candidates_of(self, len(names), n_trained, n_rows)
+        n_trained = round(sum(sizes) / ledger.n_splits)
+        candidates = candidates_of(
+            self, len(names), n_trained, n_rows, n_alone=round(float(np.mean(sizes)))
+        )
         try:
-            best = chosen(ledger, candidates)
+            best = chosen(ledger, candidates.different(ledger.kernels))
         finally:
             ledger.progress.close()
         self._keep(ledger, best, names)
+        self.best_params_ = candidates.for_all_rows(best.kind, best.level)
         gaps = self.cv_results_["max_gap"]
         warn_of_gaps(gaps, np.full(len(gaps), ledger.estimator.tol))
-        model = self._tuned().set_params(**best.params)
+        model = self._tuned().set_params(**self.best_params_)
         model._validate_params()
         self.best_estimator_ = model._fit(X, y, task, sample_weight, best.starts)
         return self
@@ -220,7 +223,7 @@ class SelfTuned(Answers, BaseEstimator):
         self._summary = summary_of(ledger, best, is_classifier(self))
         self.cv_results_ = race_results(ledger, names)
         self.best_index_ = list(ledger.entries.values()).index(best)
-        self.best_params_, self.best_score_ = dict(best.params), ledger.mean(best)
+        self.best_score_ = ledger.mean(best)
         scores = ledger.by_task(best).tolist()
         self.best_task_scores_ = dict(zip(names, scores, strict=True))
         self.n_splits_ = ledger.n_splits

@@ -1,15 +1,14 @@
-"""What may be chosen: banks, relations, formulations and losses, from the user's parameters."""
+"""What may be chosen: the kinds of models that take part in each round of the race."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from kernelhood.automatic.kinds import EVIDENCE, PRICES, Kind, rewarded, untuned
-from kernelhood.relations import SharedFunctions, TaskGroups, TaskRelation, as_relation
+from kernelhood.kernels import Kernel
+from kernelhood.relations import SharedFunctions, as_relation
 
 #: With more tasks, weights of every task and kernel are too many to be worth their time.
 _MANY_TASKS = {"small": 30}
@@ -19,25 +18,10 @@ _MANY = 5
 _MOST_ROWS = {"small": 2000}
 _MOST = 600
 
-#: Weights of the concentration term of `normalized`, as a share of C / n_samples.
-REWARDS = {"fast": (0.5,), "full": (0.03, 0.5, 2.0)}
-
 Settings = Mapping[str, Any]
-
-#: Relations by the word for each: parameters of an estimator.
-RELATIONS: dict[str, Settings] = {
-    "independent": {"relation": "independent", "specific_cost": 1.0},
-    "mixed": {"relation": "mixed", "specific_cost": 1.0},
-    "pooled": {"relation": "mixed", "specific_cost": np.inf},
-    "functions": {"relation": "functions", "specific_cost": 1.0},
-}
 
 #: Intercepts of their own, whatever the relation.
 FREE = "free intercepts"
-
-_FORMULATIONS = ("corrected", "normalized", "evidence")
-_LOSSES = ("epsilon_insensitive", "squared")
-_EPSILONS = (0.1, 0.01, 0.4)
 
 
 @dataclass(frozen=True)
@@ -52,10 +36,12 @@ class Candidates:
         Some of "corrected", "normalized" and, for squared loss, "evidence".
     rewards : tuple of float
         Weights of the concentration term of `normalized`.
-    n_tasks, n_samples : int
-        Size of the training part of a split.
-    n_rows : int
-        Rows that the chosen model is fitted to.
+    n_tasks, n_rows : int
+        Size of the table that the chosen model is fitted to.
+    n_samples : int
+        Rows in the training part of a split.
+    n_alone : int
+        How many of them are of one task, on average over the tasks that are there.
     """
 
     banks: Mapping[str, Settings]
@@ -66,6 +52,24 @@ class Candidates:
     n_tasks: int
     n_samples: int
     n_rows: int
+    n_alone: int
+
+    def different(self, fitted: Callable[[Settings], Sequence[Kernel]]) -> Candidates:
+        """Return the same without banks that are another one on this table.
+
+        Parameters
+        ----------
+        fitted : callable
+            Returns the kernels of an estimator with the parameters of a bank.
+        """
+        known: list[Sequence[Kernel]] = []
+        banks = {}
+        for word, own in self.banks.items():
+            kernels = fitted(own)
+            if kernels not in known:
+                known.append(kernels)
+                banks[word] = own
+        return replace(self, banks=banks)
 
     def kinds(self, bank: str) -> list[Kind]:
         """Return the kinds that begin the race with one of the banks."""
@@ -166,120 +170,17 @@ class Candidates:
 
     def _solved_together(self, relation: str) -> int:
         """Return how many samples are one problem, about."""
-        alone = relation == "independent"
-        return max(1, self.n_samples // self.n_tasks) if alone else self.n_samples
+        return self.n_alone if relation == "independent" else self.n_samples
+
+    def for_all_rows(self, kind: Kind, level: float) -> dict[str, Any]:
+        """Return the parameters of a model for the whole table, of which a split has a part."""
+        whole = self.n_rows
+        if kind.relation == "independent":
+            whole = max(1, self.n_rows // self.n_tasks)
+        return kind.at(level, self._solved_together(kind.relation) / whole)
 
     def _is_default(self, leader: Kind) -> bool:
         default = self.default()
         words = (leader.bank, leader.relation)
         several = len(self.formulations) > 1 and len(self.rewards) == 1
         return several and default is not None and words == (default.bank, default.relation)
-
-
-def candidates_of(asked: Any, n_tasks: int, n_samples: int, n_rows: int) -> Candidates:
-    """Return what the parameters of an estimator leave open.
-
-    Parameters
-    ----------
-    asked : MTONMKLClassifierCV or MTONMKLRegressorCV
-        With its parameters.
-    n_tasks, n_samples : int
-        Size of the training part of a split.
-    n_rows : int
-        Rows that the chosen model is fitted to.
-    """
-    grid = asked.grid if isinstance(asked.grid, dict) else {}
-    _check_grid(asked, grid)
-    rewards = REWARDS["fast" if isinstance(asked.grid, dict) else asked.grid]
-    formulations = grid.get("formulation", _FORMULATIONS)
-    if asked.formulation is not None:
-        formulations = (asked.formulation,)
-    losses = asked._losses(grid)
-    if tuple(formulations) == ("evidence",) and "squared loss" in losses:
-        losses = {"squared loss": losses["squared loss"]}
-    return Candidates(
-        _banks(asked.kernels, grid.get("kernels", ("small", "auto"))),
-        _relations(asked.relation, asked.task_groups, grid.get("relation"), n_tasks),
-        losses,
-        tuple(formulations),
-        rewards,
-        n_tasks,
-        n_samples,
-        n_rows,
-    )
-
-
-def _check_grid(asked: Any, grid: Settings) -> None:
-    known = asked._choices
-    for name, values in grid.items():
-        if name not in known:
-            raise ValueError(f"grid names {name!r}; it may name {', '.join(known)}.")
-        if isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
-            raise ValueError(f"grid[{name!r}] must be a list of values to try, got {values!r}.")
-    offered = _FORMULATIONS if "loss" in known else _FORMULATIONS[:2]
-    wrong = [one for one in grid.get("formulation", ()) if one not in offered]
-    if wrong:
-        raise ValueError(f"grid['formulation'] may hold {', '.join(offered)}, got {wrong[0]!r}.")
-
-
-def _banks(kernels: Any, tried: Any) -> dict[str, Settings]:
-    """Return the banks, by the word for each."""
-    given = list(tried) if kernels is None else [kernels]
-    words = [_bank_word(one, number, len(given)) for number, one in enumerate(given, 1)]
-    return {word: {"kernels": bank} for word, bank in zip(words, given, strict=True)}
-
-
-def _bank_word(bank: Any, number: int, count: int) -> str:
-    if isinstance(bank, str):
-        return "full" if bank == "auto" else bank
-    return "given" if count == 1 else f"given {number}"
-
-
-def _relations(relation: Any, groups: Any, tried: Any, n_tasks: int) -> dict[str, Settings]:
-    """Return the relations to try, by the word for each; a single task relates to none."""
-    if relation is not None:
-        return dict([_named_relation(relation)])
-    if n_tasks == 1:
-        return {"independent": RELATIONS["independent"]}
-    found = dict(RELATIONS) if tried is None else dict(_named_relation(one) for one in tried)
-    for one in _as_list(groups):
-        more = one if isinstance(one, TaskRelation) else TaskGroups(one)
-        word = "groups" if isinstance(more, TaskGroups) else str(more)
-        word = word if word not in found else f"{word} {len(found)}"
-        found[word] = {"relation": more, "specific_cost": 1.0}
-    return found
-
-
-def _named_relation(given: Any) -> tuple[str, Settings]:
-    if isinstance(given, str) and given in RELATIONS:
-        return given, RELATIONS[given]
-    return str(given), {"relation": given, "specific_cost": 1.0}
-
-
-def _as_list(given: Any) -> list[Any]:
-    if given is None:
-        return []
-    return list(given) if isinstance(given, (list, tuple)) else [given]
-
-
-def losses_of(loss: Any, epsilon: float | None, grid: Settings) -> dict[str, Settings]:
-    """Return the losses of regression to try, by the word for each.
-
-    Parameters
-    ----------
-    loss : str, Loss or None
-        The only one, or None for a choice.
-    epsilon : float or None
-        Half the width of the insensitive tube, or None for a choice.
-    grid : dict
-        May have lists for "loss" and "epsilon".
-    """
-    tubes = grid.get("epsilon", _EPSILONS) if epsilon is None else (epsilon,)
-    losses = grid.get("loss", _LOSSES) if loss is None else (loss,)
-    found: dict[str, Settings] = {}
-    for one in losses:
-        if one == "epsilon_insensitive":
-            found.update({f"epsilon {tube:g}": {"loss": one, "epsilon": tube} for tube in tubes})
-        else:
-            found[f"{one} loss"] = {"loss": one}
-    return found

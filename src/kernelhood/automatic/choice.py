@@ -30,7 +30,7 @@ def chosen(ledger: Ledger, candidates: Candidates) -> Entry:
         race.scout_near(more, near)
         running = race.leading([*running, *more])
     ledger.begin("comparing")
-    race.compare(running[:FINALISTS])
+    race.compare(race.finalists(running))
     leader = race.start()
     default = candidates.default()
     if default is not None:

@@ -11,7 +11,7 @@ from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood.automatic.base import SelfTuned
-from kernelhood.automatic.candidates import losses_of
+from kernelhood.automatic.parameters import losses_of
 from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
 from kernelhood.losses import Loss
 from kernelhood.pipeline.docs import documented

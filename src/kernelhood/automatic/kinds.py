@@ -44,19 +44,24 @@ class Ladder:
         """The parts of a step that a strength is refined by; models of `normalized` cost more."""
         return (0.5, 0.25) if self.reward is None else (0.5,)
 
-    def at(self, level: float) -> dict[str, Any]:
-        """Return the parameters of a level."""
+    def at(self, level: float, share: float = 1.0) -> dict[str, Any]:
+        """Return the parameters of a level.
+
+        Parameters
+        ----------
+        level : float
+            The level.
+        share : float
+            By what to multiply the reward: the samples that levels are for, in parts of those that
+            are fitted. So the reward remains the same part of all losses together.
+        """
         if self.formulation == "evidence":
             return {"formulation": "evidence"}
         if self.reward is None:
             return {"formulation": "corrected", "C": 1.0, "beta": float(10.0**-level)}
         C = float(10.0**level)
-        return {
-            "formulation": "normalized",
-            "C": C,
-            "beta": self.reward * C,
-            "eta": 4.0 * self.reward * C,
-        }
+        beta = share * self.reward * C
+        return {"formulation": "normalized", "C": C, "beta": beta, "eta": 4.0 * beta}
 
 
 #: The price of the trace falls by a factor of 30 from level to level.
@@ -104,9 +109,9 @@ class Kind:
         words = [relation, f"{self.bank} bank", self.formulation + reward, self.loss]
         return ", ".join(word for word in words if word)
 
-    def at(self, level: float) -> dict[str, Any]:
-        """Return the parameters of one of its models."""
-        return {**self.settings, **self.ladder.at(level)}
+    def at(self, level: float, share: float = 1.0) -> dict[str, Any]:
+        """Return the parameters of one of its models, as `Ladder.at` does."""
+        return {**self.settings, **self.ladder.at(level, share)}
 
     def changed(self, **parts: Any) -> Kind:
         """Return the kind with other words, and with these parameters in `settings` changed."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from kernelhood._typing import Array, Indices
 from kernelhood.automatic.kinds import Kind
 from kernelhood.automatic.progress import Progress
+from kernelhood.kernels import Kernel
 from kernelhood.model_selection.averages import averaged
 from kernelhood.model_selection.grids import distinct_models
 from kernelhood.model_selection.scoring import TaskScorer
@@ -96,6 +98,11 @@ class Ledger:
     def n_splits(self) -> int:
         """Number of splits."""
         return len(self.parts)
+
+    def kernels(self, settings: Mapping[str, Any]) -> Sequence[Kernel]:
+        """Return the kernels of the first split for some parameters."""
+        model = clone(self.estimator).set_params(**settings)
+        return tuple(model._fitted_bank(self.parts[0][0].inputs))
 
     def begin(self, what: str) -> None:
         """Begin the next round."""

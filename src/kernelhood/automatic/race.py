@@ -3,8 +3,9 @@
 1. *Scouting.* Every relation with the first bank, at two strengths a factor of 30 apart and then
    onwards as long as that helps, on the first two splits; then the best two relations with the
    other banks, at their best strength.
-2. *Comparing.* The best two kinds on all splits, and the better of them half a step to both sides.
-   It leads if it is ahead of the untuned default by one standard error; otherwise the latter does.
+2. *Comparing.* The best two kinds, of two relations if possible, on all splits, and the better of
+   them half a step to both sides. It leads if it is ahead of the untuned default by one standard
+   error; otherwise the latter does.
 3. *Varying.* The leader with other losses, relations close to its own, intercepts that are not
    shrunk, `normalized` and the evidence, first on two splits, and on all of them where that does
    no worse than the leader. To take the lead, a variant has to be ahead by one standard error: of
@@ -68,6 +69,13 @@ class Race:
         levels = {kind.relation: self.best_of(kind).level for kind in others}
         asked = [(kind, levels[kind.relation]) for kind in kinds]
         self.ledger.evaluate(asked, self.scouts)
+
+    def finalists(self, ranked: Sequence[Kind]) -> list[Kind]:
+        """Return the best kinds of different relations, and more if there are too few of these."""
+        first = {kind.relation: kind for kind in reversed(ranked)}
+        different = [kind for kind in ranked if first[kind.relation] is kind]
+        others = [kind for kind in ranked if first[kind.relation] is not kind]
+        return [*different, *others][:FINALISTS]
 
     def compare(self, kinds: Sequence[Kind]) -> None:
         """Evaluate kinds on all splits, and the best of them at neighbouring strengths, too."""

@@ -3,9 +3,9 @@
 from kernelhood.kernels.auto import BANKS, AutoBank
 from kernelhood.kernels.bank import KernelBank, default_bank
 from kernelhood.kernels.base import Kernel
+from kernelhood.kernels.composed import Directions, Interaction
 from kernelhood.kernels.discrete import Constant, Equality
 from kernelhood.kernels.inputs import FittedInputs, InputSummary
-from kernelhood.kernels.interaction import Interaction
 from kernelhood.kernels.precomputed import Precomputed
 from kernelhood.kernels.standard import (
     Custom,
@@ -22,6 +22,7 @@ __all__ = [
     "AutoBank",
     "Constant",
     "Custom",
+    "Directions",
     "Equality",
     "FittedInputs",
     "Gaussian",

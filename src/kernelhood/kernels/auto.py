@@ -11,13 +11,16 @@ import numpy as np
 
 from kernelhood.kernels.bank import KernelBank
 from kernelhood.kernels.base import Kernel
+from kernelhood.kernels.composed import Directions, Interaction
 from kernelhood.kernels.discrete import Constant, Equality
 from kernelhood.kernels.inputs import InputSummary
-from kernelhood.kernels.interaction import Interaction
 from kernelhood.kernels.layout import Layout, Places
 from kernelhood.kernels.standard import Gaussian, Linear, Polynomial
 
 Named = tuple[str, Kernel]
+
+#: Of the quadratic kernel of directions, whose products are at most 1 and mostly close to 0.
+_OFFSET = 0.1
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,16 @@ class AutoBank:
 
     A model fits it to the training rows of all tasks; it never looks at targets. Every column is
     centred and divided by its standard deviation, so that units and offsets do not matter (a sparse
-    matrix is divided only, and stays sparse). On all columns there are a linear, a quadratic
-    and Gaussian kernels, whose spreads are multiples of the median distance between different
-    rows; on each single column Gaussians of their own, or an `Equality` kernel where it holds
-    categories. The model adds a `Constant` kernel where intercepts are shrunk.
+    matrix is divided only, and stays sparse). A column that mostly has one value is divided by
+    more: half of how far its other values are from that one, in root mean square. On all columns
+    there are a linear, a quadratic and Gaussian kernels, whose spreads are multiples of the median
+    distance between different rows; on each single column Gaussians of their own, or an `Equality`
+    kernel where it holds categories. The model adds a `Constant` kernel where intercepts are
+    shrunk.
+
+    Where there are 16 columns of numbers or more, most of which mostly have one value, such as
+    counts of words, there are the same kernels of the rows' `Directions`, too, and only the other
+    columns have Gaussians of their own.
 
     Parameters
     ----------
@@ -139,14 +148,16 @@ class AutoBank:
         if everything:
             yield "linear", Linear(columns=layout.whole)
             yield "quadratic", Polynomial(2, 1.0, columns=layout.whole)
-            yield from _gaussians(layout, everything, self.spreads, "", layout.whole)
+            yield from _gaussians(layout.distance(everything), self.spreads, "", layout.whole)
             seen.add(everything)
+        if layout.is_sparse:
+            yield from self._directions(layout)
         for name, group in self.columns:
             own = layout.of_columns([layout.summary.number(column) for column in group])
             if own and own not in seen:
                 seen.add(own)
                 yield f"linear[{name}]", Linear(columns=own)
-                yield from _gaussians(layout, own, self.spreads, f"[{name}]")
+                yield from _gaussians(layout.distance(own), self.spreads, f"[{name}]", own)
         for place, one in enumerate(layout.inputs.codes):
             column = (layout.first_code + place,)
             yield f"equality[{layout.summary.label(one.column)}]", Equality(columns=column)
@@ -158,6 +169,16 @@ class AutoBank:
             if len(parts) == len(names):  # none of them is constant
                 label = " x ".join(name for name, _ in parts)
                 yield label, Interaction([kernel for _, kernel in parts])
+
+    def _directions(self, layout: Layout) -> Iterator[Named]:
+        """Yield kernels of the directions of rows."""
+        label, columns = "[directions]", layout.whole
+        found = [
+            (f"linear{label}", Linear(columns=columns)),
+            (f"quadratic{label}", Polynomial(2, _OFFSET, columns=columns)),
+            *_gaussians(layout.angular_distance, self.spreads, label, columns),
+        ]
+        yield from ((name, Directions(kernel)) for name, kernel in found)
 
     def _part(self, layout: Layout, name: int | str) -> Iterator[Named]:
         """Yield the kernel of a column or a group in an interaction, unless it is constant."""
@@ -179,6 +200,8 @@ class AutoBank:
     def _singles(self, layout: Layout, room: int) -> list[Named]:
         """Return the kernels on single columns, as many as there is room for."""
         columns = layout.different
+        if layout.is_sparse:
+            columns = columns[~layout.rare[columns]]
         if len(layout.everything) == 1 or room <= 0 or not len(columns):
             return []
         spreads = self.column_spreads[: max(1, room // len(columns))]
@@ -188,7 +211,7 @@ class AutoBank:
         for place in sorted(columns.tolist()):
             own = spreads[:1] if layout.is_binary(place) else spreads
             label = layout.summary.label(int(layout.inputs.columns[place]))
-            found += _gaussians(layout, (place,), own, f"[{label}]")
+            found += _gaussians(layout.distance((place,)), own, f"[{label}]", (place,))
         return found
 
 
@@ -199,13 +222,11 @@ def _fitted(bank: AutoBank, inputs: InputSummary) -> KernelBank:
 
 
 def _gaussians(
-    layout: Layout, columns: Places, spreads: Sequence[float], label: str, see: Any = ()
+    distance: float, spreads: Sequence[float], label: str, columns: Places | None
 ) -> Iterator[Named]:
-    """Yield Gaussians on columns of the fitted inputs."""
-    distance = layout.distance(columns)
+    """Yield Gaussians on columns of the fitted inputs, of spreads in multiples of a distance."""
     for spread in spreads:
-        kernel = Gaussian(spread * distance, columns=columns if see == () else see)
-        yield f"gaussian({spread:g}){label}", kernel
+        yield f"gaussian({spread:g}){label}", Gaussian(spread * distance, columns=columns)
 
 
 def _listed(columns: Any) -> tuple[int | str, ...]:

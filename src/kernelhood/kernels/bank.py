@@ -10,10 +10,10 @@ import numpy as np
 from kernelhood._typing import Array, Indices
 from kernelhood.kernels._products import Pair
 from kernelhood.kernels.base import Kernel, Points, restrict
+from kernelhood.kernels.composed import Directions, Interaction
 from kernelhood.kernels.discrete import Equality
 from kernelhood.kernels.group import Plan, Sums, add_up, core_of, plan_of
 from kernelhood.kernels.inputs import FittedInputs, ImputedInputs, InputSummary
-from kernelhood.kernels.interaction import Interaction
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial, as_kernel
 
 
@@ -166,7 +166,7 @@ class KernelBank(Sequence[Kernel]):
             stack[place] = kernel(X) if X is Z else kernel(X, Z)
         for group in self._plan.groups:
             side = group.side(Z)
-            pair = Pair(side.points if X is Z else restrict(X, group.columns), side)
+            pair = Pair(side.points if X is Z else group.points(X), side)
             for one in group.passes:
                 one.write(pair, stack)
         return stack
@@ -267,6 +267,8 @@ def default_bank() -> KernelBank:
 def kernel_name(kernel: Kernel) -> str:
     """Return a short name, such as ``gaussian(4)``."""
     core = core_of(kernel)
+    if isinstance(core, Directions):
+        return f"{kernel_name(core.kernel.with_columns(core.columns))}[directions]"
     if isinstance(core, Interaction):
         return " x ".join(kernel_name(part) for part in core.kernels)
     if isinstance(core, Gaussian):

@@ -19,6 +19,7 @@ from kernelhood.kernels._passes import (
 from kernelhood.kernels._points import quiet
 from kernelhood.kernels._products import Pair, Products, Side
 from kernelhood.kernels.base import Columns, Kernel, Points, ProductKernel, inverse_norms, restrict
+from kernelhood.kernels.composed import Directions, directions
 from kernelhood.kernels.standard import Gaussian, Linear, Normalized, Polynomial
 
 _LONGEST_LADDER = 16
@@ -159,6 +160,8 @@ class Group:
     ----------
     columns : tuple of int or None
         The columns.
+    directed : bool
+        Whether they see the directions of the points only.
     length : float
         The smallest distance that matters to any of the kernels.
     passes : tuple of Pass
@@ -166,12 +169,18 @@ class Group:
     """
 
     columns: Columns
+    directed: bool
     length: float
     passes: tuple[Pass, ...]
 
+    def points(self, X: Points) -> Points:
+        """Return points as the kernels see them."""
+        seen = restrict(X, self.columns)
+        return directions(seen) if self.directed else seen
+
     def side(self, Z: Points) -> Side:
         """Return the points on the right."""
-        return Side(restrict(Z, self.columns), self.length)
+        return Side(self.points(Z), self.length)
 
 
 @dataclass(frozen=True)
@@ -185,19 +194,21 @@ class Plan:
 def plan_of(kernels: Iterable[Kernel]) -> Plan:
     """Return how to evaluate kernels together."""
     others: list[tuple[int, Kernel]] = []
-    groups: dict[Columns, list[tuple[int, Kernel]]] = {}
+    groups: dict[tuple[Columns, bool], list[tuple[int, Kernel]]] = {}
     for place, kernel in enumerate(kernels):
-        if isinstance(core_of(kernel), ProductKernel):
-            groups.setdefault(kernel.columns, []).append((place, kernel))
+        directed = isinstance(kernel, Directions)
+        inner = kernel.kernel if isinstance(kernel, Directions) else kernel
+        if isinstance(core_of(inner), ProductKernel):
+            groups.setdefault((kernel.columns, directed), []).append((place, inner))
         else:
             others.append((place, kernel))
-    return Plan(tuple(others), tuple(_group(*one) for one in groups.items()))
+    return Plan(tuple(others), tuple(_group(*key, own) for key, own in groups.items()))
 
 
-def _group(columns: Columns, members: list[tuple[int, Kernel]]) -> Group:
+def _group(columns: Columns, directed: bool, members: list[tuple[int, Kernel]]) -> Group:
     cores: list[Any] = [core_of(kernel) for _, kernel in members]
     length = min(float(core.smallest_distance) for core in cores)
-    return Group(columns, length, tuple(_passes(members)))
+    return Group(columns, directed, length, tuple(_passes(members)))
 
 
 def _passes(members: list[tuple[int, Kernel]]) -> Iterator[Pass]:
@@ -251,7 +262,7 @@ def add_up(plan: Plan, X: Points, Z: Points, sums: Sums) -> Array:
         for place, kernel in plan.others:
             part.add(place, np.require(kernel(rows, Z), np.float64, ["C", "W"]))
         for group, side in sides:
-            pair = Pair(restrict(rows, group.columns), side)
+            pair = Pair(group.points(rows), side)
             for one in group.passes:
                 one.add(pair, part)
     return sums.out

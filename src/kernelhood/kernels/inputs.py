@@ -29,6 +29,10 @@ class InputSummary:
     mean, scale : ndarray of shape (n_features,)
         Mean and standard deviation of each column, missing values left out. The scale is 0 where
         the column is constant. Of a sparse matrix the mean is 0: it is not centred.
+    size : ndarray of shape (n_features,)
+        What a column is divided by. It is the standard deviation, but larger where most values are
+        one and the same: half the root mean square of how far the others are from that one. So a
+        word that is in a few texts counts less than one that is in half of them.
     rows : ndarray of shape (n_rows, n_features), or None for a sparse matrix
         Different rows, 400 at most.
     missing : ndarray of bool, shape (n_features,)
@@ -41,6 +45,7 @@ class InputSummary:
 
     mean: Array
     scale: Array
+    size: Array
     rows: Array | None
     missing: Flags
     coded: tuple[int, ...] = ()
@@ -75,16 +80,21 @@ class InputSummary:
             squares = np.asarray(X.multiply(X).T @ share).ravel()
             spread = np.maximum(squares - mean * mean, 0.0)
             scale = np.where(spread > 1e-14 * squares, np.sqrt(spread), 0.0)
-            flags = np.zeros(X.shape[1], dtype=np.bool_)
-            return cls(np.zeros(X.shape[1]), scale, None, flags, tuple(coded), known)
+            flags, zero = np.zeros(X.shape[1], dtype=np.bool_), np.zeros(X.shape[1])
+            others = np.asarray((X != 0).T @ share).ravel()
+            far = np.sqrt(squares / np.where(others > 0.0, others, 1.0))
+            size = np.maximum(scale, 0.5 * far)
+            return cls(zero, scale, size, None, flags, tuple(coded), known)
         mean, scale, absent = _moments(X, share)
-        return cls(mean, scale, _some_rows(X), absent, tuple(coded), known)
+        size = np.maximum(scale, 0.5 * _off_the_median(X, share))
+        return cls(mean, scale, size, _some_rows(X), absent, tuple(coded), known)
 
     @classmethod
     def of_names(cls, names: Sequence[str] | None) -> InputSummary:
         """Return what is known without looking at any row: the names of the columns, if that."""
         known = None if names is None else tuple(map(str, names))
-        return cls(np.empty(0), np.empty(0), None, np.empty(0, dtype=np.bool_), names=known)
+        empty, flags = np.empty(0), np.empty(0, dtype=np.bool_)
+        return cls(empty, empty, empty, None, flags, names=known)
 
     @property
     def is_sparse(self) -> bool:
@@ -132,6 +142,24 @@ def _moments(X: Array, share: Array) -> tuple[Array, Array, Flags]:
     size = np.abs(mean) + scale
     known = np.where(scale > _CONSTANT * size, scale, 0.0)
     return np.asarray(mean), known, np.asarray(flags)
+
+
+def _off_the_median(X: Array, share: Array) -> Array:
+    """Return the root mean square of how far values are from the median that are not it."""
+    step = -(-X.shape[0] // _LOOKED_AT)
+    X, share = X[::step], share[::step]
+    known = ~np.isnan(X)
+    weight = known * share[:, None]
+    order = np.argsort(X, axis=0)
+    below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+    middle = np.argmax(below >= (0.5 - _CONSTANT) * below[-1], axis=0)[None]
+    median = np.take_along_axis(X, np.take_along_axis(order, middle, axis=0), axis=0)
+    apart = np.where(known, np.abs(X - median), 0.0)
+    unit = apart.max(axis=0)
+    apart /= np.where(unit > 0.0, unit, 1.0)  # so that squares are numbers
+    others = np.sum(weight * (apart > 0.0), axis=0)
+    squares = np.einsum("ij,ij,ij->j", weight, apart, apart)
+    return np.asarray(unit * np.sqrt(squares / np.where(others > 0.0, others, 1.0)))
 
 
 def _first_known(X: Array, absent: Flags) -> Array:

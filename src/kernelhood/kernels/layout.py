@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.spatial.distance import pdist
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import Array, Flags, Indices
+from kernelhood.kernels.composed import directions
 from kernelhood.kernels.inputs import Coded, FittedInputs, InputSummary
 
 Places = tuple[int, ...]
@@ -18,6 +19,8 @@ Places = tuple[int, ...]
 _MOST_INDICATORS = 20
 _MOST_COMPARED = 2000
 _DIGITS = 9
+_MANY = 16
+_ROUNDED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +54,12 @@ class Layout:
         codes = [_coded(summary, column) for column in kinds if varies[column]]
         numbers = np.setdiff1d(np.flatnonzero(varies), np.array(kinds, dtype=np.intp))
         # So that a row has the square norm 1 on average, whatever the number of columns.
-        share = 1.0 / np.sqrt(max(1, len(numbers) + len(codes)))
+        ratio = summary.scale[numbers] / summary.size[numbers]
+        share = 1.0 / np.sqrt(float(ratio @ ratio) + len(codes) or 1.0)
         inputs = FittedInputs(
             numbers,
             summary.mean[numbers],
-            share / summary.scale[numbers],
+            share / summary.size[numbers],
             tuple(Coded(c.column, c.fill, c.values, share * c.factor, c.numbered) for c in codes),
             tuple(np.flatnonzero(summary.missing).tolist()),
         )
@@ -106,18 +110,41 @@ class Layout:
         For a sparse matrix it is the root of the mean square distance.
         """
         if self.summary.is_sparse:
-            return float(np.sqrt(2.0 * len(places)) * self.inputs_share)
+            return float(np.sqrt(2.0) * np.linalg.norm(self.spread[list(places)]))
         rows = self.rows[:, list(places)]
         if len(places) == 1:
             rows = np.unique(rows)[:, None]
-        apart = pdist(rows)
-        apart = apart[apart > 0.0]
-        return float(np.median(apart)) if len(apart) else 1.0
+        return _median_distance(rows)
 
     @property
-    def inputs_share(self) -> float:
+    def angular_distance(self) -> float:
+        """The median distance of the directions of different rows.
+
+        For a sparse matrix it is that of directions at right angles, as most texts are.
+        """
+        if self.summary.is_sparse:
+            return float(np.sqrt(2.0))
+        return _median_distance(directions(self.rows[:, list(self.everything)]))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether there are many columns, most of which mostly have one value.
+
+        These are words, pixels, answers or products: what a row is about is told by its direction,
+        how much there is of it by its length.
+        """
+        return self.n_numbers >= _MANY and 2 * int(np.sum(self.rare)) > self.n_numbers
+
+    @cached_property
+    def rare(self) -> Flags:
+        """Whether a column of numbers mostly has one value."""
+        larger = self.summary.size > (1.0 + _ROUNDED) * self.summary.scale
+        return np.asarray(larger[self.inputs.columns])
+
+    @property
+    def spread(self) -> Array:
         """The standard deviation of every column of numbers."""
-        return float(1.0 / np.sqrt(max(1, self.n_numbers + len(self.inputs.codes))))
+        return np.asarray(self.inputs.factor * self.summary.scale[self.inputs.columns])
 
     def is_binary(self, place: int) -> bool:
         """Return whether a column of numbers has two values only."""
@@ -129,7 +156,7 @@ class Layout:
         known: dict[bytes, int] = {}
         for place, column in enumerate(self.rows[:, : self.n_numbers].T):
             sign = np.sign(column[np.argmax(np.abs(column) > 0.1 * np.abs(column).max())])
-            rounded = np.round(sign * column / self.inputs_share, _DIGITS) + 0.0
+            rounded = np.round(sign * column / self.spread[place], _DIGITS) + 0.0
             known.setdefault(rounded.tobytes(), place)
         return np.array(sorted(known.values()), dtype=np.intp)
 
@@ -138,6 +165,13 @@ class Layout:
         some = columns[:_MOST_COMPARED]
         order = qr(self.rows[:, some], mode="r", pivoting=True)[1]
         return np.asarray(some[order])
+
+
+def _median_distance(rows: Array) -> float:
+    """Return the median distance of rows that are apart."""
+    apart = pdist(rows)
+    apart = apart[apart > 0.0]
+    return float(np.median(apart)) if len(apart) else 1.0
 
 
 def _coded(summary: InputSummary, column: int) -> Coded:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
-from kernelhood.kernels import Custom, Interaction, Kernel, KernelBank, Normalized
+from kernelhood.kernels import Custom, Directions, Interaction, Kernel, KernelBank, Normalized
 from kernelhood.persistence.searches import SEARCHES, without_code
 from kernelhood.pipeline.base import MultiTaskKernelModel
 from kernelhood.tables.model import TableModel
@@ -168,7 +168,7 @@ def _cores(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
     for kernel in kernels:
         if isinstance(kernel, Interaction):
             yield from _cores(kernel.kernels)
-        elif isinstance(kernel, Normalized):
+        elif isinstance(kernel, (Normalized, Directions)):
             yield from _cores([kernel.kernel])
         else:
             yield kernel

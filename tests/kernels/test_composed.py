@@ -1,8 +1,9 @@
-"""Products of kernels, given and in banks that are fitted to data."""
+"""Kernels made of kernels, given and in banks that are fitted to data."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import kernelhood as kh
 
@@ -119,5 +120,54 @@ def test_a_saved_model_with_an_interaction_predicts_the_same(tmp_path):
     again = kh.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(X, task=task), model.predict(X, task=task))
     code = kh.Interaction([kh.Linear(), lambda A, B: A @ B.T])
+    with pytest.raises(ValueError, match="a model file carries no code"):
+        kh.save(kh.ITLRegressor(kernels=[code]).fit(X, X[:, 1], task=task), tmp_path / "other")
+
+
+def test_directions_do_not_tell_lengths_and_a_bank_evaluates_them_beside_others():
+    longer = X * RNG.uniform(0.1, 9.0, size=(40, 1))
+    on_some = kh.Directions(kh.Gaussian(0.7, columns=[1, 3]))
+    np.testing.assert_allclose(on_some(longer, longer[:5]), on_some(X, X[:5]), atol=1e-12)
+    Z = X[:, [1, 3]] / np.linalg.norm(X[:, [1, 3]], axis=1)[:, None]
+    np.testing.assert_allclose(on_some(X), kh.Gaussian(0.7)(Z), atol=1e-12)
+    kernels = [
+        kh.Gaussian(0.7, columns=[1, 3]),
+        on_some,
+        kh.Directions(kh.Normalized(kh.Polynomial(2, 0.3, columns=[1, 3]))),
+        kh.Directions(kh.Pairwise("laplacian", columns=[1, 3])),
+        kh.Directions("sigmoid"),
+    ]
+    bank = kh.KernelBank(kernels)
+    for other in (X, X[:7]):
+        expected = np.array([kernel(X, other) for kernel in kernels])
+        np.testing.assert_allclose(bank(X, other), expected, atol=1e-12)
+    change = RNG.normal(size=40)
+    sums = np.einsum("i,mij->mj", change, bank(X, X[:7]))
+    np.testing.assert_allclose(bank.products(X, X[:7], change), sums, atol=1e-12)
+    diagonals = np.array([np.diag(kernel(X)) for kernel in kernels])
+    np.testing.assert_allclose([kernel.diagonal(X) for kernel in kernels], diagonals, atol=1e-12)
+    assert bank.names[1] == "gaussian(0.7)[1,3][directions]"
+
+
+def test_directions_of_a_sparse_matrix_are_those_of_a_dense_one():
+    points = X * (RNG.uniform(size=X.shape) < 0.4)
+    points[3] = 0.0
+    kernel = kh.Directions(kh.Gaussian(1.0))
+    expected = kernel(points, points[:6])
+    assert np.isfinite(expected).all()
+    assert expected[3, 3] == 1.0
+    rows = sparse.csr_matrix(points)
+    np.testing.assert_allclose(kernel(rows, rows[:6]), expected, atol=1e-12)
+    np.testing.assert_allclose(kh.KernelBank([kernel])(rows)[0], kernel(points), atol=1e-12)
+
+
+def test_a_saved_model_with_directions_predicts_the_same(tmp_path):
+    task = np.repeat(["a", "b"], 20)
+    kernels = [kh.Directions(kh.Gaussian(1.0)), kh.Linear()]
+    model = kh.MTONMKLRegressor(kernels=kernels).fit(X, X[:, 1], task=task)
+    kh.save(model, tmp_path / "model")
+    again = kh.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(X, task=task), model.predict(X, task=task))
+    code = kh.Directions(lambda A, B: A @ B.T)
     with pytest.raises(ValueError, match="a model file carries no code"):
         kh.save(kh.ITLRegressor(kernels=[code]).fit(X, X[:, 1], task=task), tmp_path / "other")

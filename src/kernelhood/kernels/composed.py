@@ -1,4 +1,4 @@
-"""Products of kernels: what one column says may depend on another."""
+"""Kernels made of kernels: products of several, and one of the directions of points."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from functools import reduce
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from kernelhood._typing import Array
-from kernelhood.kernels.base import Columns, Kernel, Points
+from kernelhood.kernels._points import square_norms
+from kernelhood.kernels.base import Columns, Kernel, Points, inverse_norms, restrict
 from kernelhood.kernels.standard import as_kernel
 
 
@@ -63,3 +65,49 @@ class Interaction(Kernel):
     def resolved(self, numbers: Mapping[str, int]) -> Self:
         """Return the product with names of columns replaced by numbers."""
         return replace(self, kernels=tuple(kernel.resolved(numbers) for kernel in self.kernels))
+
+
+@dataclass(frozen=True)
+class Directions(Kernel):
+    """A kernel of points divided by their lengths: only their directions count.
+
+    With counts of words, long and short texts on one subject are alike so. A point at 0 stays
+    there.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        What sees the directions; the columns are those of this kernel.
+
+    Examples
+    --------
+    >>> from kernelhood import Directions, Gaussian
+    >>> Directions(Gaussian(1.0))([[3.0, 4.0]], [[6.0, 8.0], [-3.0, -4.0]]).round(3)
+    array([[1.   , 0.135]])
+    """
+
+    kernel: Any
+
+    def __post_init__(self) -> None:
+        inner = as_kernel(self.kernel)
+        columns = inner.columns if self.columns is None else self.columns
+        object.__setattr__(self, "columns", columns)
+        super().__post_init__()
+        object.__setattr__(self, "kernel", inner.with_columns(None))
+
+    def evaluate(self, X: Points, Z: Points) -> Array:
+        """Return the kernel's matrix for the directions."""
+        left = directions(X)
+        return np.asarray(self.kernel(left, left if Z is X else directions(Z)))
+
+    def diagonal(self, X: Points) -> Array:
+        """Return the kernel's diagonal for the directions."""
+        return np.asarray(self.kernel.diagonal(directions(restrict(X, self.columns))))
+
+
+def directions(X: Points) -> Points:
+    """Return points divided by their lengths; those at 0 stay there."""
+    scale = inverse_norms(square_norms(X))
+    if sparse.issparse(X):
+        return sparse.diags_array(scale).dot(X).tocsr()
+    return X * scale[:, None]
