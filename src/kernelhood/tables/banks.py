@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelhood.kernels import (
+    Directions,
     Gaussian,
     Kernel,
     KernelBank,
@@ -54,7 +55,8 @@ def read_bank(path: str | PathLike[str]) -> list[dict[str, Any]]:
     """Return the kernels that a TOML file lists.
 
     Each ``[[kernel]]`` has a `type` ("linear", "polynomial", "gaussian" or "pairwise"), its
-    parameters, and optionally `columns`, columns of the table, and `normalized`, true or false.
+    parameters, and optionally `columns`, columns of the table, and `normalized` and `directions`,
+    true or false.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def _check(given: Any, where: str) -> None:
     kinds = ", ".join(map(repr, _SETTINGS))
     if not isinstance(given, dict) or given.get("type") not in _SETTINGS:
         raise ValueError(f"kernels={where}: every kernel needs a type among {kinds}, got {given}.")
-    known = {"type", "columns", "normalized", *_SETTINGS[given["type"]][1]}
+    known = {"type", "columns", "normalized", "directions", *_SETTINGS[given["type"]][1]}
     unknown = [name for name in given if name not in known]
     if unknown:
         raise ValueError(
@@ -104,4 +106,5 @@ def _kernel(given: dict[str, Any], encoder: TableEncoder, where: str) -> Kernel:
         kernel = make(**settings, columns=features)
     except (TypeError, ValueError) as error:
         raise ValueError(f"kernels={where}: {given} is no kernel: {error}") from error
-    return Normalized(kernel) if given.get("normalized", False) else kernel
+    kernel = Normalized(kernel) if given.get("normalized", False) else kernel
+    return Directions(kernel) if given.get("directions", False) else kernel
