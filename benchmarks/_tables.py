@@ -23,6 +23,7 @@ class Table(NamedTuple):
     X_test: Any
     y_test: Any
     task_test: Any
+    groups: Any  # what is one object in several tasks
 
 
 def _zone_and_hour(seed: int) -> Any:
@@ -91,4 +92,5 @@ def table(name: str, run: int, most: int | None = None) -> Table:
         train = np.sort(np.random.default_rng(seed).permutation(train)[:most])
         test = test[np.isin(task[test], np.unique(task[train]))]
     X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    return Table(kind, X[train], y[train], task[train], X[test], y[test], task[test])
+    groups = np.asarray(sample_id)[train]
+    return Table(kind, X[train], y[train], task[train], X[test], y[test], task[test], groups)

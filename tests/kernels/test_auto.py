@@ -84,12 +84,15 @@ def test_the_cap_keeps_the_columns_that_are_least_alike(rng):
 
 
 def test_a_sparse_matrix_is_scaled_and_stays_sparse(rng):
-    X = sparse.random(50, 30, density=0.2, format="csr", random_state=0)
+    X = sparse.random(50, 30, density=0.2, format="csr", random_state=0).tolil()
+    X[:45, 3] = 5.0 + 0.1 * rng.normal(size=(45, 1))  # 0 is not its usual value
+    X = X.tocsr()
     bank = fitted(X)
     assert bank.names == fitted(X, kh.AutoBank(single_columns=False)).names
     assert sparse.issparse(bank.prepared(X))
     dense = X.toarray()
-    scaled = dense / np.array([size_of(column) for column in dense.T])
+    sizes = [size_of(column) if k != 3 else column.std() for k, column in enumerate(dense.T)]
+    scaled = dense / np.array(sizes)
     scaled /= np.sqrt(np.sum(scaled.var(axis=0)))
     np.testing.assert_allclose(bank(X)[0], scaled @ scaled.T, atol=1e-12)
     np.testing.assert_allclose(bank(dense), bank(X), atol=1e-12)

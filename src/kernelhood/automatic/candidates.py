@@ -62,6 +62,8 @@ class Candidates:
         fitted : callable
             Returns the kernels of an estimator with the parameters of a bank.
         """
+        if len(self.banks) == 1:
+            return self
         known: list[Sequence[Kernel]] = []
         banks = {}
         for word, own in self.banks.items():

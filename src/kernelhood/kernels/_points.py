@@ -8,12 +8,14 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import Array, Flags, Indices
 
 #: Square norms up to this can be added and doubled without overflow.
 LARGEST = 1e307
 #: Numbers of points that are made dense at a time, and the most points.
 _BLOCK, _MOST_POINTS = 2**20, 2**10
+#: A column whose spread is below this share of its largest value is constant but for rounding.
+_CONSTANT = 1e-12
 
 
 class Centre(NamedTuple):
@@ -104,3 +106,60 @@ def sum_of_squares(parts: Parts) -> Array:
 def dense(X: Any) -> Array:
     """Return the points as a dense matrix."""
     return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
+def column_moments(X: Array, share: Array) -> tuple[Array, Array, Flags]:
+    """Return mean, scale and whether values are missing, of each column."""
+    absent = np.isnan(X)
+    flags = absent.any(axis=0)
+    first = X[0] if not flags.any() else _first_known(X, absent)
+    moved = X - first
+    if flags.any():
+        moved[absent] = 0.0
+        counts = share @ ~absent
+        counts = np.where(counts > 0.0, counts, 1.0)
+    else:
+        counts = np.ones(X.shape[1])
+    centre = share @ moved / counts
+    moved -= centre
+    if flags.any():
+        moved[absent] = 0.0
+    # In units of about the largest, so that squares of very large or small values are numbers; a
+    # power of two rounds nothing.
+    unit = np.ldexp(1.0, np.frexp(np.abs(moved).max(axis=0))[1] - 1)
+    moved /= unit
+    scale = unit * np.sqrt(share @ (moved * moved) / counts)
+    mean = first + centre
+    size = np.abs(mean) + scale
+    known = np.where(scale > _CONSTANT * size, scale, 0.0)
+    return np.asarray(mean), known, np.asarray(flags)
+
+
+def off_the_median(X: Array, share: Array) -> Array:
+    """Return the root mean square of how far values are from the median that are not it."""
+    width = max(1, _BLOCK // len(X))
+    blocks = [X[:, first : first + width] for first in range(0, X.shape[1], width)]
+    return np.concatenate([np.empty(0), *(_far_values(one, share) for one in blocks)])
+
+
+def _far_values(X: Array, share: Array) -> Array:
+    """Return the same of a few columns."""
+    known = ~np.isnan(X)
+    weight = known * share[:, None]
+    order = np.argsort(X, axis=0)
+    below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+    middle = np.argmax(below >= (0.5 - _CONSTANT) * below[-1], axis=0)[None]
+    median = np.take_along_axis(X, np.take_along_axis(order, middle, axis=0), axis=0)
+    apart = np.where(known, np.abs(X - median), 0.0)
+    unit = apart.max(axis=0)
+    apart /= np.where(unit > 0.0, unit, 1.0)  # so that squares are numbers
+    others = np.sum(weight * (apart > 0.0), axis=0)
+    squares = np.einsum("ij,ij,ij->j", weight, apart, apart)
+    return np.asarray(unit * np.sqrt(squares / np.where(others > 0.0, others, 1.0)))
+
+
+def _first_known(X: Array, absent: Flags) -> Array:
+    """Return the first value of each column that is not missing; 0 where all are."""
+    row = np.argmax(~absent, axis=0)
+    values = X[row, np.arange(X.shape[1])]
+    return np.where(np.isnan(values), 0.0, values)

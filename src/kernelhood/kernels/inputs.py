@@ -10,11 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from kernelhood._typing import Array, Flags, Indices
+from kernelhood.kernels._points import column_moments, off_the_median
 
 #: The rows at which distances are looked at, and those among which they are chosen.
 _SAMPLE, _LOOKED_AT = 400, 4000
-#: A column whose spread is below this share of its largest value is constant but for rounding.
-_CONSTANT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +82,11 @@ class InputSummary:
             flags, zero = np.zeros(X.shape[1], dtype=np.bool_), np.zeros(X.shape[1])
             others = np.asarray((X != 0).T @ share).ravel()
             far = np.sqrt(squares / np.where(others > 0.0, others, 1.0))
-            size = np.maximum(scale, 0.5 * far)
+            size = np.where(others < 0.5, np.maximum(scale, 0.5 * far), scale)
             return cls(zero, scale, size, None, flags, tuple(coded), known)
-        mean, scale, absent = _moments(X, share)
-        size = np.maximum(scale, 0.5 * _off_the_median(X, share))
+        mean, scale, absent = column_moments(X, share)
+        step = -(-X.shape[0] // _LOOKED_AT)
+        size = np.maximum(scale, 0.5 * off_the_median(X[::step], share[::step]))
         return cls(mean, scale, size, _some_rows(X), absent, tuple(coded), known)
 
     @classmethod
@@ -115,58 +115,6 @@ class InputSummary:
         if not 0 <= int(column) < len(self.mean):
             raise ValueError(f"columns holds {column}, but there are {len(self.mean)} features.")
         return int(column)
-
-
-def _moments(X: Array, share: Array) -> tuple[Array, Array, Flags]:
-    """Return mean, scale and whether values are missing, of each column."""
-    absent = np.isnan(X)
-    flags = absent.any(axis=0)
-    first = X[0] if not flags.any() else _first_known(X, absent)
-    moved = X - first
-    if flags.any():
-        moved[absent] = 0.0
-        counts = share @ ~absent
-        counts = np.where(counts > 0.0, counts, 1.0)
-    else:
-        counts = np.ones(X.shape[1])
-    centre = share @ moved / counts
-    moved -= centre
-    if flags.any():
-        moved[absent] = 0.0
-    # In units of about the largest, so that squares of very large or small values are numbers; a
-    # power of two rounds nothing.
-    unit = np.ldexp(1.0, np.frexp(np.abs(moved).max(axis=0))[1] - 1)
-    moved /= unit
-    scale = unit * np.sqrt(share @ (moved * moved) / counts)
-    mean = first + centre
-    size = np.abs(mean) + scale
-    known = np.where(scale > _CONSTANT * size, scale, 0.0)
-    return np.asarray(mean), known, np.asarray(flags)
-
-
-def _off_the_median(X: Array, share: Array) -> Array:
-    """Return the root mean square of how far values are from the median that are not it."""
-    step = -(-X.shape[0] // _LOOKED_AT)
-    X, share = X[::step], share[::step]
-    known = ~np.isnan(X)
-    weight = known * share[:, None]
-    order = np.argsort(X, axis=0)
-    below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
-    middle = np.argmax(below >= (0.5 - _CONSTANT) * below[-1], axis=0)[None]
-    median = np.take_along_axis(X, np.take_along_axis(order, middle, axis=0), axis=0)
-    apart = np.where(known, np.abs(X - median), 0.0)
-    unit = apart.max(axis=0)
-    apart /= np.where(unit > 0.0, unit, 1.0)  # so that squares are numbers
-    others = np.sum(weight * (apart > 0.0), axis=0)
-    squares = np.einsum("ij,ij,ij->j", weight, apart, apart)
-    return np.asarray(unit * np.sqrt(squares / np.where(others > 0.0, others, 1.0)))
-
-
-def _first_known(X: Array, absent: Flags) -> Array:
-    """Return the first value of each column that is not missing; 0 where all are."""
-    row = np.argmax(~absent, axis=0)
-    values = X[row, np.arange(X.shape[1])]
-    return np.where(np.isnan(values), 0.0, values)
 
 
 def _some_rows(X: Array) -> Array:
