@@ -13,7 +13,7 @@ from scipy import sparse
 from kernelhood._typing import Array
 from kernelhood.kernels._points import square_norms
 from kernelhood.kernels.base import Columns, Kernel, Points, inverse_norms, restrict
-from kernelhood.kernels.standard import as_kernel
+from kernelhood.kernels.standard import Changed, as_kernel
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Interaction(Kernel):
 
 
 @dataclass(frozen=True)
-class Directions(Kernel):
+class Directions(Changed):
     """A kernel of points divided by their lengths: only their directions count.
 
     With counts of words, long and short texts on one subject are alike so. A point at 0 stays
@@ -85,15 +85,6 @@ class Directions(Kernel):
     >>> Directions(Gaussian(1.0))([[3.0, 4.0]], [[6.0, 8.0], [-3.0, -4.0]]).round(3)
     array([[1.   , 0.135]])
     """
-
-    kernel: Any
-
-    def __post_init__(self) -> None:
-        inner = as_kernel(self.kernel)
-        columns = inner.columns if self.columns is None else self.columns
-        object.__setattr__(self, "columns", columns)
-        super().__post_init__()
-        object.__setattr__(self, "kernel", inner.with_columns(None))
 
     def evaluate(self, X: Points, Z: Points) -> Array:
         """Return the kernel's matrix for the directions."""

@@ -163,7 +163,21 @@ class Pairwise(Kernel):
 
 
 @dataclass(frozen=True)
-class Normalized(Kernel):
+class Changed(Kernel):
+    """What is done to another kernel, whose columns it has."""
+
+    kernel: Any
+
+    def __post_init__(self) -> None:
+        inner = as_kernel(self.kernel)
+        columns = inner.columns if self.columns is None else self.columns
+        object.__setattr__(self, "columns", columns)
+        super().__post_init__()
+        object.__setattr__(self, "kernel", inner.with_columns(None))
+
+
+@dataclass(frozen=True)
+class Normalized(Changed):
     r"""A kernel divided by the norms it induces, :math:`k(x, z) / \sqrt{k(x, x)\,k(z, z)}`.
 
     A point whose norm is 0, or whose square norm is too large for a number, has the value 0 with
@@ -179,15 +193,6 @@ class Normalized(Kernel):
     >>> Normalized(Linear())([[3.0, 4.0]], [[6.0, 8.0], [-4.0, 3.0]]).round(3)
     array([[1., 0.]])
     """
-
-    kernel: Any
-
-    def __post_init__(self) -> None:
-        inner = as_kernel(self.kernel)
-        columns = inner.columns if self.columns is None else self.columns
-        object.__setattr__(self, "columns", columns)
-        super().__post_init__()
-        object.__setattr__(self, "kernel", inner.with_columns(None))
 
     def evaluate(self, X: Points, Z: Points) -> Array:
         """Return the normalised matrix."""
