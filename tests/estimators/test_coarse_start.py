@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
+from kernelhood.estimators import _coarse
+from kernelhood.estimators import _jointly as jointly
 from kernelhood.pipeline import joint
+from kernelhood.pipeline.joint_samples import _surely_different
 from kernelhood.solvers import concave_path
 
 
@@ -56,15 +59,100 @@ def test_a_part_of_a_part_leads_to_the_same_optimum(sharing, cache_size, table, 
 def test_the_parts_are_solved_by_few_svms(table, sizes, monkeypatch):
     X, y, task = table
     limits = []
-    solve = kh.MTONMKLRegressor._solve_jointly
+    minimise = kh.MTONMKLRegressor._minimise
 
-    def note(self, *arguments):
-        limits.append((self.tol, self.max_iter))
-        return solve(self, *arguments)
+    def note(self, blocks, *arguments):
+        limits.append((blocks[0].n_samples, self.tol, self.max_iter))
+        return minimise(self, blocks, *arguments)
 
-    monkeypatch.setattr(kh.MTONMKLRegressor, "_solve_jointly", note)
+    monkeypatch.setattr(kh.MTONMKLRegressor, "_minimise", note)
     model("normalized", "functions", tol=1e-4, max_iter=50).fit(X, y, task=task)
-    assert limits == [(1e-4, 50), (1e-2, 12), (1e-2, 12)]
+    assert limits == [(40, 1e-2, 12), (160, 1e-2, 12), (640, 1e-4, 50)]
+
+
+def test_the_evidence_starts_by_itself(table, sizes):
+    X, y, task = table
+    settings = {"formulation": "evidence", "loss": "squared", "relation": "mixed"}
+    kh.MTONMKLRegressor(kernels="paper", **settings).fit(X, y, task=task)
+    assert sizes == [640]
+
+
+@pytest.fixture
+def noted_parts(monkeypatch):
+    """Let few tasks count as many, and note the tasks of every problem and where it ends."""
+    monkeypatch.setattr(joint, "_LARGE", 160)
+    monkeypatch.setattr(_coarse, "_SOME_TASKS", 4)
+    noted, minimise = [], kh.MTONMKLRegressor._minimise
+
+    def note(self, blocks, penalty, *arguments):
+        found = minimise(self, blocks, penalty, *arguments)
+        noted.append((np.diff(blocks[0].operator.cells.starts).tolist(), found, penalty))
+        return found
+
+    monkeypatch.setattr(kh.MTONMKLRegressor, "_minimise", note)
+    return noted
+
+
+RELATIONS = {
+    "mixed": "mixed",
+    "groups": kh.TaskGroups({f"task {t:02d}": t % 2 for t in range(16)}),
+    "similarity": kh.TaskSimilarity(
+        0.5 + 0.5 * np.eye(16), tasks=[f"task {t:02d}" for t in range(16)]
+    ),
+}
+
+
+@pytest.mark.parametrize("operator", ["dense", "low_rank"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_of_many_tasks_some_are_taken_whole(relation, operator, noted_parts):
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(10, 40, 16)
+    task = np.repeat([f"task {t:02d}" for t in range(16)], sizes)
+    X = rng.normal(size=(len(task), 3))
+    y = np.sin(X[:, 0]) + X[:, 1] * np.repeat(rng.normal(size=16), sizes)
+    settings = {"formulation": "corrected", "beta": 0.01, "kernels": "paper", "tol": 1e-6}
+    asked = {**settings, "operator": operator, "n_components": 60, "relation": RELATIONS[relation]}
+    found = kh.MTONMKLRegressor(**asked).fit(X, y, task=task)
+    (few, _, _), (every, _, _) = noted_parts
+    assert every == sizes.tolist()
+    assert len(few) == 4
+    assert all(size in every for size in few)
+    assert found.dual_gap_ <= 1e-6
+    asked |= {"operator": "low_rank", "landmarks": found.landmarks_} if operator != "dense" else {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joint, "_LARGE", 10**6)
+        cold = kh.MTONMKLRegressor(**asked).fit(X, y, task=task)
+    assert len(noted_parts) == 3
+    assert found.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+
+
+@pytest.mark.parametrize("formulation", ["corrected", "printed", "normalized"])
+def test_some_of_equal_tasks_have_the_optimum_of_all(formulation, noted_parts):
+    """Then a part is no estimate: each of its tasks stands for four that are the same."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.2 * rng.normal(size=12)
+    settings = {"formulation": formulation, "beta": 0.01, "kernels": "paper", "tol": 1e-7}
+    task = np.repeat(np.arange(16), 12)
+    points = np.tile(X, (16, 1)) + 1e-7 * rng.normal(size=(192, 2))
+    model = kh.MTONMKLRegressor(relation="mixed", max_iter=400, **settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_coarse, "_ROUGH", 1e-7)
+        patch.setattr(jointly, "_FEW_SVMS", 400)
+        model.fit(points, np.tile(y, 16), task=task)
+    (few, part, price), (every, whole, _) = noted_parts
+    assert (len(few), len(every)) == (4, 16)
+    assert part.objective == pytest.approx(whole.objective, rel=1e-5)
+    assert price.value(part.weights) == pytest.approx(
+        whole.objective - whole.svm_value, rel=1e-2, abs=1e-3 * abs(whole.objective)
+    )
+
+
+def test_weights_of_single_tasks_need_every_task(noted_parts):
+    data = kh.datasets.make_multitask(16, 50, kind="regression", noise=0.2, random_state=0)
+    model("corrected", "functions").fit(data.X, data.y, task=data.task)
+    assert [len(tasks) for tasks, _, _ in noted_parts] == [16] * len(noted_parts)
+    assert len(noted_parts) > 1
 
 
 @pytest.mark.parametrize(
@@ -101,3 +189,13 @@ def test_tasks_of_few_samples_keep_them_for_weights_of_their_own(sharing, levels
     model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", **settings)
     model.fit(data.X, data.y, task=data.task)
     assert len(sizes) == levels
+
+
+def test_equal_points_are_seen_whatever_their_order():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 3))
+    assert _surely_different(rows) == 50
+    assert _surely_different(rows[rng.integers(0, 20, 50)]) <= 20
+    assert _surely_different(np.repeat(rows[:7], 9, axis=0)) == 7
+    assert _surely_different(rows[:, [1, 0, 2]] * [1.0, 0.0, 0.0]) == 50
+    assert _surely_different(np.zeros((4, 0))) == 1

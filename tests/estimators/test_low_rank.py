@@ -284,3 +284,20 @@ def test_prediction_takes_no_more_memory_for_more_rows():
         tracemalloc.stop()
     # Labels and results are some numbers a row; kernels at the landmarks would be 240.
     assert peaks[1] - peaks[0] < 60_000 * 8 * 30
+
+
+def test_features_of_more_than_a_quarter_of_the_cache_are_held_in_single_precision():
+    landmarks = Landmarks.at(BANK, np.random.default_rng(0).normal(size=(8, 3)))
+    megabytes = 1000 * float(landmarks.starts[-1]) * 8 / 2**20
+
+    def held(share, storage="float64"):
+        return features.type_that_fits(landmarks, 1000, megabytes / share, storage)
+
+    assert [held(0.24), held(0.26), held(0.99), held(1.99), held(2.01)] == [
+        "float64",
+        "float32",
+        "float32",
+        "float32",
+        None,
+    ]
+    assert held(0.24, "float32") == "float32"

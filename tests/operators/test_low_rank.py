@@ -50,6 +50,8 @@ def grouped(loss, kernels, intercept):
 @pytest.fixture(autouse=True)
 def _several_blocks(monkeypatch):
     monkeypatch.setattr(low_rank, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(low_rank, "_FEWEST_ROWS", 7)
+    monkeypatch.setattr(low_rank, "_NUMBERS_AT_HAND", 0)
 
 
 @pytest.mark.parametrize("repeated", [False, True])
@@ -97,3 +99,15 @@ def test_second_moments_are_those_of_the_features(lowest, monkeypatch):
     Phi = kernels.features.values[kernels.cells.point[rows]]
     found = feature_gram._moments(kernels, weights, rows)
     np.testing.assert_allclose(found, Phi.T @ (weights[rows, None] * Phi), atol=1e-10)
+
+
+def test_features_come_as_they_are_held_or_in_doubles():
+    values = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
+    held = HeldFeatures(values, np.array([0, 2, 4]))
+    for some in (np.arange(3, 7), np.array([1, 0, 8])):
+        assert held.as_held(some).dtype == np.float32
+        np.testing.assert_array_equal(held.as_held(some), values[some])
+        for columns in (slice(None), np.array([1, 2]), np.array([0, 3]), np.array([], dtype=int)):
+            found = held.rows(some, columns)
+            assert found.dtype == np.float64
+            np.testing.assert_array_equal(found, values[some][:, columns])

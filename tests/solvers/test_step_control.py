@@ -4,8 +4,10 @@ from sklearn.datasets import load_breast_cancer
 
 import kernelhood as kh
 from kernelhood.penalties import Linear
+from kernelhood.penalties.free_step import line_minimum
+from kernelhood.solvers.hessian import bounded_hessian
 from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.step_control import Move, StepControl, bounded_hessian, line_minimum
+from kernelhood.solvers.step_control import Move, StepControl
 from tests.solvers.problems import block_of, loss_of, points, stack, trace_price
 
 

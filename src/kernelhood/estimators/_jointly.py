@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from kernelhood._typing import Array
 from kernelhood.bounds import BoundTerms
-from kernelhood.penalties import Penalty
+from kernelhood.estimators._coarse import Together, part_of
+from kernelhood.penalties import LogDeterminant, Penalty
 from kernelhood.pipeline.inspection import BoundInspection, Neighborhood
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.problem import TaskProblem, TaskSolution
@@ -19,11 +20,8 @@ from kernelhood.related.adapting import RelatedTasks
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.solution import Solution
-from kernelhood.solvers.warm_start import cut_down, valued
 
-_ROUGH = 1e-2
 _FEW_SVMS = 12
-_FEW_SAMPLES = 10
 
 
 class JointStep(BoundInspection, RelatedTasks):
@@ -63,47 +61,32 @@ class JointStep(BoundInspection, RelatedTasks):
         counted = joint.samples.counted
         penalty = self._penalty(lambda: joint.gram(matrices, separate), cost * d, counted)
         start = _usable_start(problems, blocks)
-        if start is None and joint.is_large:
-            start = self._coarse_start(joint, problems, blocks, penalty)
+        if start is None and not isinstance(penalty, LogDeterminant):  # it starts by itself
+            whole = Together(joint, problems, matrices, separate, blocks, penalty)
+            start = self._coarse_start(whole)
         found = self._minimise(blocks, penalty, problems[0], start)
         parts = self._task_parts(joint, problems, found)
         if problems[0].only_scored:
             return [TaskSolution(part, None, found) for part in parts]
         return self._with_neighborhoods(joint, problems, found, parts, d)
 
-    def _coarse_start(
-        self,
-        joint: JointKernels,
-        problems: list[TaskProblem],
-        blocks: list[Block],
-        penalty: Penalty,
-    ) -> Solution | None:
-        """Return the solution of a part of the samples, each of which stands for several.
+    def _coarse_start(self, whole: Together) -> Solution | None:
+        """Return where the solution of a part leads to, which is itself started from a part.
 
-        Its weights are close to those of all samples, and cost less than one SVM with these. Its
-        function is as well, and mostly so is what is left of it where entries of v are cut down.
-        A budget counts the kernels at all samples, and weights that have used up that of a part are
-        moved to where they keep it: a start that does not is none for a path.
-        Tasks of few samples are not thinned any further: there is no such part then. Weights of
-        single tasks need more samples than those that all tasks have in common.
+        Its weights are close to those of all samples, and cost less than one SVM with these.
         """
-        some = [one.thinned(joint.thinning) for one in problems]
-        left = sum(len(one.rows) for one in some)
-        too_few = left < _FEW_SAMPLES * len(some) and self._joined(joint)[1]
-        if too_few or 2 * left > sum(len(one.rows) for one in problems):
+        part = part_of(whole) if whole.joint.is_large else None
+        if part is None:
             return None
-        limits = {"tol": max(self.tol, _ROUGH), "max_iter": min(self.max_iter, _FEW_SVMS)}
-        rough = clone(self).set_params(**limits, **self._same_landmarks(joint))
-        part = rough._evaluate(joint.kernels.bank, some)
-        found = rough._solve_tasks(part, some)[0].together
-        assert found is not None
-        v = np.zeros(sum(block.n_samples for block in blocks))
-        for t, (own, few) in enumerate(zip(problems, some, strict=True)):
-            v[joint.samples.places[t][own.holds(few)]] = found.v[part.samples.places[t]]
-        weights = found.weights
-        if not penalty.contains(weights):
-            weights = penalty.nearest(weights)
-        return valued(blocks, weights, cut_down(v, blocks))
+        limits = {"tol": max(self.tol, part.tol), "max_iter": min(self.max_iter, _FEW_SVMS)}
+        rough = clone(self).set_params(**limits, **self._same_landmarks(whole.joint))
+        kernels = rough._evaluate(whole.joint.kernels.bank, part.problems)
+        matrices, penalty = whole.matrices.at(part.tasks), part.penalty(whole)
+        posed = part.problems, self._groups_of_intercepts, matrices, whole.separate
+        blocks = kernels.blocks(*posed)
+        small = Together(kernels, part.problems, matrices, whole.separate, blocks, penalty)
+        found = rough._minimise(blocks, penalty, part.problems[0], rough._coarse_start(small))
+        return part.start(whole, kernels, found)
 
     def _with_neighborhoods(
         self,

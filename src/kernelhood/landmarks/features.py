@@ -16,6 +16,7 @@ from kernelhood.operators import HeldFeatures
 _DROPPED = 1e-10
 _ENTRIES_AT_ONCE = 2**21
 _MEGABYTE = 2**20
+_SHARE_OF_DOUBLES = 0.25
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,10 @@ def kept_part(kept: Array, whole: Array) -> Array:
 def type_that_fits(
     landmarks: Landmarks, n_points: int, cache_size: float, storage: str
 ) -> str | None:
-    """Return in which precision the features of points fit into a cache; None where in none.
+    """Return in which precision the features of points are held; None where they do not fit.
+
+    What takes more than a quarter of the cache in double precision is held in single precision:
+    memory that is half as large is read in half the time, and sums are of double precision anyway.
 
     Parameters
     ----------
@@ -104,8 +108,8 @@ def type_that_fits(
         The type that is wanted.
     """
     numbers = n_points * float(landmarks.starts[-1]) / _MEGABYTE
-    fitting = (t for t in (storage, "float32") if numbers * np.dtype(t).itemsize <= cache_size)
-    return next(fitting, None)
+    rooms = (storage, _SHARE_OF_DOUBLES * cache_size), ("float32", cache_size)
+    return next((t for t, room in rooms if numbers * np.dtype(t).itemsize <= room), None)
 
 
 class PointFeatures:
@@ -139,6 +143,12 @@ class PointFeatures:
         if self._held is None:
             return self._evaluated(points, columns)
         return self._held.rows(points, columns)
+
+    def as_held(self, points: Indices) -> AnyArray:
+        """Return all features at some points, in the precision that they have."""
+        if self._held is None:
+            return self._evaluated(points, slice(None))
+        return self._held.as_held(points)
 
     def _evaluated(self, points: Indices, columns: Indices | slice) -> Array:
         """Return features that are not held; only kernels that are asked for are evaluated."""

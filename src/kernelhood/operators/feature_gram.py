@@ -7,6 +7,7 @@ over the eigenvectors u of F of the same with every sample counted by u at its t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -42,11 +43,17 @@ def feature_task_grams(operator: LowRankKernels, counts: Array) -> Array:
             found[t] = _squared_norms(operator, _moments(operator, counts, every))
             continue
         Phi = operator.features.rows(operator.cells.point[rows], slice(None))
-        Phi = Phi * np.sqrt(counts[rows])[:, None]
-        parts = np.split(Phi, operator.features.starts[1:-1], axis=1)
-        flat = np.array([(part @ part.T).ravel() for part in parts])
+        Phi, size = _counted(Phi, counts[rows]), rows.stop - rows.start
+        flat = np.empty((n_kernels, size * size))
+        for K, (a, b) in zip(flat, pairwise(operator.features.starts), strict=True):
+            np.matmul(Phi[:, a:b], Phi[:, a:b].T, out=K.reshape(size, size))
         found[t] = flat @ flat.T
     return found
+
+
+def _counted(Phi: Array, counts: Array) -> Array:
+    """Return features with which products are those of samples that count so often."""
+    return Phi if np.all(counts == 1.0) else Phi * np.sqrt(counts)[:, None]
 
 
 def feature_gram(
@@ -103,7 +110,7 @@ def _moments(operator: LowRankKernels, weights: Array, rows: Indices) -> Array:
         some = rows[begin : begin + _ROWS_AT_ONCE]
         Phi = operator.features.rows(operator.cells.point[some], slice(None))
         if np.all(weights[some] >= 0.0):  # a matrix with its own transpose takes half the time
-            Phi = Phi * np.sqrt(weights[some, None])
+            Phi = _counted(Phi, weights[some])
             total += Phi.T @ Phi
         else:
             total += Phi.T @ (Phi * weights[some, None])

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from kernelhood._compiled import compiled
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import AnyArray, Array, Indices
 
 
 @compiled
-def add_row_sums(Phi: Array, cell: Indices, v: Array, total: Array) -> None:
+def add_row_sums(Phi: AnyArray, cell: Indices, v: Array, total: Array) -> None:
     """Add ``v_i Phi_i`` to the row of `total` that belongs to the cell of i.
 
     Parameters
     ----------
     Phi : ndarray of shape (n_rows, n_features)
-        Features.
+        Features, of any precision; sums are of double precision.
     cell : ndarray of int, shape (n_rows,)
         The cell of every row.
     v : ndarray of shape (n_rows,)
@@ -28,13 +28,15 @@ def add_row_sums(Phi: Array, cell: Indices, v: Array, total: Array) -> None:
 
 
 @compiled
-def add_row_products(Phi: Array, cell: Indices, sums: Array, starts: Indices, out: Array) -> None:
+def add_row_products(
+    Phi: AnyArray, cell: Indices, sums: Array, starts: Indices, out: Array
+) -> None:
     """Add the inner products of rows with the sums of their cells, for every kernel.
 
     Parameters
     ----------
     Phi : ndarray of shape (n_rows, n_features)
-        Features.
+        Features, of any precision; sums are of double precision.
     cell : ndarray of int, shape (n_rows,)
         The cell of every row.
     sums : ndarray of shape (n_cells, n_features)

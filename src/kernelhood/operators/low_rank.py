@@ -16,13 +16,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.operators.base import ALL, OWN, KernelOperator
 from kernelhood.operators.cells import cells_of
 from kernelhood.operators.combined import Combined
 from kernelhood.operators.feature_sums import add_row_products, add_row_sums
 
 _ROWS_AT_ONCE = 4096
+_FEWEST_ROWS, _NUMBERS_AT_HAND = 64, 2**19
 
 
 class Features(Protocol):
@@ -34,6 +35,9 @@ class Features(Protocol):
 
     def rows(self, points: Indices, columns: Indices | slice) -> Array:
         """Return some features at some points, in double precision."""
+
+    def as_held(self, points: Indices) -> AnyArray:
+        """Return all features at some points, in the precision that they have."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,19 @@ class HeldFeatures:
     values: Any
     starts: Indices
 
-    def rows(self, points: Indices, columns: Indices | slice) -> Array:
-        """Return some features at some points, in double precision."""
+    def as_held(self, points: Indices) -> AnyArray:
+        """Return all features at some points, in the precision that they have."""
         first, last = int(points[0]), int(points[-1]) + 1
         if last - first == len(points) and np.all(np.diff(points) == 1):
-            return np.asarray(self.values[first:last][:, columns], dtype=np.float64)
-        return np.asarray(self.values[points][:, columns], dtype=np.float64)
+            return np.asarray(self.values[first:last])
+        return np.asarray(self.values[points])
+
+    def rows(self, points: Indices, columns: Indices | slice) -> Array:
+        """Return some features at some points, in double precision."""
+        if not isinstance(columns, slice) and len(columns):
+            width = slice(int(columns[0]), int(columns[-1]) + 1)
+            columns = width if width.stop - width.start == len(columns) else columns
+        return np.asarray(self.as_held(points)[:, columns], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -98,12 +109,15 @@ class LowRankKernels(KernelOperator):
                 cuts.append(c)
         return list(pairwise([*cuts, len(starts) - 1]))
 
-    def blocks(self, columns: Indices | slice = slice(None)) -> Iterator[tuple[slice, Array]]:
-        """Yield consecutive samples with their features, a few thousand at a time."""
-        n = self.n_samples
-        for begin in range(0, n, _ROWS_AT_ONCE):
-            rows = slice(begin, min(begin + _ROWS_AT_ONCE, n))
-            yield rows, self.features.rows(self.cells.point[rows], columns)
+    def blocks(self) -> Iterator[tuple[slice, AnyArray]]:
+        """Yield consecutive samples with their features, as many as a processor keeps at hand.
+
+        Features have the precision that they are held in.
+        """
+        n, step = self.n_samples, max(_FEWEST_ROWS, _NUMBERS_AT_HAND // max(self.n_features, 1))
+        for begin in range(0, n, step):
+            rows = slice(begin, min(begin + step, n))
+            yield rows, self.features.as_held(self.cells.point[rows])
 
     @cached_property
     def diagonals(self) -> Array:
@@ -112,7 +126,7 @@ class LowRankKernels(KernelOperator):
         marks = np.zeros((self.n_features, self.n_kernels))
         marks[np.arange(self.n_features), self.kernel_of] = 1.0
         for rows, Phi in self.blocks():
-            found[:, rows] = (Phi**2 @ marks).T
+            found[:, rows] = (Phi.astype(np.float64, copy=False) ** 2 @ marks).T
         return found
 
     def row_buffer(self) -> Array:
@@ -170,11 +184,8 @@ class LowRankKernels(KernelOperator):
     def cell_sums(self, v: Array) -> Array:
         """Return the sums of the features of every cell under v, of shape (n_cells, n_features)."""
         total = np.zeros((len(self.cells.task), self.n_features))
-        for begin in range(0, self.n_samples, _ROWS_AT_ONCE):
-            rows = slice(begin, begin + _ROWS_AT_ONCE)
-            if v[rows].any():
-                Phi = self.features.rows(self.cells.point[rows], slice(None))
-                add_row_sums(Phi, self.cells.cell[rows], v[rows], total)
+        for rows, Phi in self.blocks():
+            add_row_sums(Phi, self.cells.cell[rows], v[rows], total)
         return total
 
     def add_products(self, change: Array, products: Array) -> None:

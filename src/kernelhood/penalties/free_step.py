@@ -136,3 +136,16 @@ def _model(
         for j in range(len(weights)):
             linear[i] -= A[i, j] * weights[j]
     return A, linear
+
+
+def line_minimum(value: float, slope: float, next_value: float, next_slope: float) -> float:
+    """Return where in [0.05, 0.7] the cubic through both ends of the unit interval is least."""
+    bend = slope + next_slope - 3.0 * (next_value - value)
+    discriminant = bend * bend - slope * next_slope
+    where = 0.3
+    if discriminant >= 0.0:
+        root = np.sqrt(discriminant)
+        width = next_slope - slope + 2.0 * root
+        if width > 0.0:
+            where = 1.0 - (next_slope + root - bend) / width
+    return float(min(0.7, max(0.05, where)))

@@ -68,14 +68,29 @@ def completed_classes(
     pairs = [one for one in known if len(one) == 2]
     if all(len(one) == 1 for one in known):
         pairs = [_distinct(as_objects([label for one in known for label in one.tolist()]))]
+    fitting: dict[Any, list[AnyArray]] = {}
+    for one in pairs:
+        for label in one.tolist():
+            fitting.setdefault(label, []).append(one)
+    agreed = {label: _agreed(some) for label, some in fitting.items()}
     completed = []
     for number, own in enumerate(found):
         before = None if expected is None else expected[number]
-        candidates = [before] if before is not None and len(before) == 2 else pairs
-        fitting = [one for one in candidates if len(own) == 1 and own.tolist()[0] in one.tolist()]
-        agree = fitting and all(np.array_equal(one, fitting[0]) for one in fitting)
-        completed.append(fitting[0] if agree and len(fitting[0]) == 2 else own)
+        other = None
+        if len(own) == 1:
+            (label,) = own.tolist()
+            other = agreed.get(label)
+            if before is not None and len(before) == 2:
+                other = before if label in before.tolist() else None
+        completed.append(own if other is None else other)
     return completed
+
+
+def _agreed(pairs: list[AnyArray]) -> AnyArray | None:
+    """Return the two classes that all pairs are, None where they differ or are not two."""
+    first = pairs[0]
+    same = len(first) == 2 and all(np.array_equal(one, first) for one in pairs)
+    return first if same else None
 
 
 def _distinct(y: AnyArray) -> AnyArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.losses import SampleLoss, joined
 from kernelhood.operators import Cells, cells_of
 from kernelhood.pipeline.problem import TaskProblem
@@ -167,9 +167,21 @@ def _numbered(problems: Sequence[TaskProblem], n_samples: int) -> tuple[list[Ind
     if sparse.issparse(parts[0]):
         return places, sparse.vstack(parts, format="csr")
     stacked = np.ascontiguousarray(np.vstack(parts))
+    if _surely_different(stacked) > _WORTH_SHARING * n_samples:
+        return places, stacked
     known: dict[bytes, int] = {}
     number = np.array([known.setdefault(row.tobytes(), len(known)) for row in stacked])
     if len(known) > _WORTH_SHARING * n_samples:
         return places, stacked
     first = np.unique(number, return_index=True)[1]
     return [number[place] for place in places], stacked[first]
+
+
+def _surely_different(points: Array) -> int:
+    """Return how many rows differ at least, mostly all that do: equal rows have equal sums."""
+    bits: AnyArray = points.astype(np.float64, copy=False).view(np.uint64)
+    factors: AnyArray = np.random.default_rng(0).integers(1, 2**63, bits.shape[1], np.uint64)
+    sums = np.zeros(len(bits), dtype=np.uint64)
+    for column in range(bits.shape[1]):
+        sums += bits[:, column] * (factors[column] | np.uint64(1))
+    return len(np.unique(sums))

@@ -126,6 +126,16 @@ class TaskProblem:
         X = self.X[np.flatnonzero(kept)]
         return TaskProblem(self.name, self.rows[kept], X, pairs, weight, only_scored=True)
 
+    def counted_often(self, times: float) -> TaskProblem:
+        """Return the task with every sample counted several times."""
+        every = [np.ones(len(pair.sample), dtype=np.bool_) for pair in self.pairs]
+        pairs = [
+            Pair(pair.sample, pair.loss.part(one, times))
+            for pair, one in zip(self.pairs, every, strict=True)
+        ]
+        weight = times * self.sample_weight
+        return TaskProblem(self.name, self.rows, self.X, pairs, weight, only_scored=True)
+
     def holds(self, part: TaskProblem) -> Flags:
         """Return which samples of its SVMs are those of a thinned task, one SVM after the other."""
         kept = np.isin(self.rows, part.rows)

@@ -50,6 +50,10 @@ class BlockPoint(NamedTuple):
     q: Array
     bend: float = 0.0
 
+    def missing(self, weights: Array) -> float:
+        """Return the duality gap of the SVM at the point's weights."""
+        return self.value - self.gain + float(self.q @ weights)
+
 
 class Block:
     """The kernels and the loss of one SVM.
@@ -64,6 +68,9 @@ class Block:
         Where the block's weights come from: they are the sum over these of ``weights[part]``. By
         default they are all weights of the problem.
     """
+
+    #: Whether a Hessian costs little beside an SVM, and tells where the next one leads to.
+    predicts = False
 
     def __init__(
         self, operator: KernelOperator, loss: SampleLoss, parts: tuple[Indices, ...] | None = None
@@ -197,6 +204,13 @@ class Block:
         v, products = point.v[part.samples], point.products[:, part.samples]
         H = value_hessian(part.operator, part.kernel, v, products, part.loss, kept)
         return H * (self.units.value / self.units.weight**2)
+
+    def predicted(self, weights: Array, point: BlockPoint) -> BlockPoint | None:
+        """Return the point that the Hessian at another one makes expect; None where none is known.
+
+        Its values are true ones. What it costs is the product of its change with the kernels.
+        """
+        return None
 
     def _part_of(self, weights: Array, point: BlockPoint) -> Part:
         """Return the samples with the rows of a point's SVM, where that was the last one."""

@@ -220,6 +220,22 @@ def secant_hessian(hessian: Array, step: Array, fall: Array) -> Array | None:
     return np.asarray(hessian + np.outer(fall, fall) / found - np.outer(along, along) / expected)
 
 
+def bounded_hessian(H: Array, x: Array, q: Array) -> Array:
+    """Return the Hessian with no entry beyond what a value that falls in every weight allows.
+
+    S is at most ``sum_m q_m x_m^2 / new_m`` plus a constant, with equality at x, so that its
+    curvature along a positive weight is at most ``2 q_m / x_m``. Where the kernel matrix is
+    singular to rounding, more may come out.
+    """
+    found = H.diagonal() * x
+    if (found <= 2.0 * q).all():
+        return H
+    allowed = 2.0 * np.maximum(q, 0.0)
+    above = found > allowed
+    shrink = np.sqrt(np.where(above, allowed / np.where(above, found, 1.0), 1.0))
+    return H * shrink * shrink[:, None]
+
+
 def _solve(K: Array, B: Array) -> Array:
     """Return ``K^-1 B`` for a positive semidefinite K, with a ridge that makes it definite.
 

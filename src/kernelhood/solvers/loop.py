@@ -10,7 +10,7 @@ import numpy as np
 from kernelhood._typing import Array
 from kernelhood.solvers.lower_bound import LowerBound
 from kernelhood.solvers.problem import Problem, State
-from kernelhood.solvers.solution import Solution, recertified, relative_gap, svm_gap
+from kernelhood.solvers.solution import Solution, recertified
 from kernelhood.solvers.step_control import StepControl, first_gap
 
 _RIDGE = 1e-3
@@ -55,13 +55,13 @@ def solve(
     here = problem.solve(x, before, first_gap(problem), _RIDGE * max(tol, 0.01))
     best, bound, control = here, LowerBound(problem), StepControl(problem, tol)
     bound.add(here, average=problem.is_large)
-    trace = [(here.objective, _gap(problem, here, bound, tol))]
+    trace = [(here.objective, bound.gap(here, tol))]
     while trace[-1][1] > tol and len(trace) < max_iter and not control.is_exhausted:
-        trial = control.try_step(here, trace[-1][1])
+        trial = control.try_step(here, trace[-1][1], bound)
         bound.add(trial, average=control.careful or problem.is_large)
         here = control.judge(here, trial, trace[-1][1])
         best = trial if _is_better(problem, trial, best) else best
-        trace.append((best.objective, _gap(problem, best, bound, tol)))
+        trace.append((best.objective, bound.gap(best, tol)))
         here = control.look_back(here, best, trace[-1][1])
     return as_solution(problem, best, np.array(trace))
 
@@ -79,19 +79,6 @@ def _is_better(problem: Problem, trial: State, best: State) -> bool:
         return np.array_equal(trial.x, best.x) and trial.dual_value > best.dual_value
     missing = [problem.penalty.gap(one.x, one.svm_value, one.dual) for one in (trial, best)]
     return missing[0] < missing[1]
-
-
-def _gap(problem: Problem, point: State, bound: LowerBound, tol: float) -> float:
-    """Return the relative gap to the best bound so far.
-
-    For a concave penalty it is that of its tangent. Its reward may be far larger than the SVMs'
-    values, which are to be found all the same: their own gap counts as well.
-    """
-    size = max(point.svm_value, problem.floor)
-    gap = relative_gap(bound.missing(point, tol), point.objective, size)
-    if problem.penalty.convex:
-        return gap
-    return max(gap, svm_gap(point.svm_value, point.dual, point.x, problem.floor))
 
 
 def as_solution(problem: Problem, state: State, trace: Array) -> Solution:

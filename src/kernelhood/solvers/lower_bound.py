@@ -19,6 +19,7 @@ from kernelhood._typing import Array
 from kernelhood.penalties import DualPoint
 from kernelhood.solvers.block import BlockPoint
 from kernelhood.solvers.problem import Problem, State
+from kernelhood.solvers.solution import relative_gap, svm_gap
 
 _WORTH_IT = 0.5
 _CLOSE = 0.03
@@ -50,6 +51,26 @@ class LowerBound:
             self._average = new
         self.value = max(self.value, penalty.lower_bound(new.dual))
         self.value = max(self.value, self._trimmed_bound(new, penalty.lower_bound, self.value))
+
+    def gap(self, point: State, tol: float) -> float:
+        """Return the relative gap of a point to the best bound so far.
+
+        For a concave penalty it is that of its tangent. Its reward may be far larger than the SVMs'
+        values, which are to be found all the same: their own gap counts as well.
+        """
+        problem = self.problem
+        size = max(point.svm_value, problem.floor)
+        gap = relative_gap(self.missing(point, tol), point.objective, size)
+        if problem.penalty.convex:
+            return gap
+        return max(gap, svm_gap(point.svm_value, point.dual, point.x, problem.floor))
+
+    def reached(self, here: State, ahead: State, tol: float) -> float:
+        """Return the gap that is left with dual vectors that are predicted; they are added."""
+        if not self.problem.penalty.convex:
+            return self.gap(ahead, tol) if ahead.objective < here.objective else np.inf
+        self.add(ahead, average=True)
+        return min(self.gap(here, tol), self.gap(ahead, tol))
 
     def missing(self, point: State, tol: float) -> float:
         """Return the duality gap of a point: to the best bound, or of a concave penalty's tangent.

@@ -228,6 +228,27 @@ class Problem:
 
         return self._each(work, x)
 
+    @property
+    def predicts(self) -> bool:
+        """Whether the SVMs of the next weights can be predicted."""
+        return all(block.predicts for block in self.blocks)
+
+    def predicted(self, here: State, x: Array) -> State | None:
+        """Return what the Hessians at some weights make expect at others, with its true values.
+
+        None where it is not known, or no better than the dual vectors as they are.
+        """
+        weights, points, missing = self.weights(x), [], 0.0
+        for block, point in zip(self.blocks, here.points, strict=True):
+            own = self._own(block, weights)
+            new = block.predicted(own, point)
+            if new is None:
+                return None
+            old = block.point(own, point.v, point.products, point.ridge)
+            missing += new.missing(own) - old.missing(own)
+            points.append(new)
+        return self._state(x, points) if missing < 0.0 else None
+
     def hessian(self, here: State, kept: Flags | None = None) -> Array:
         """Return the Hessian of the SVMs' values, for all weights or those that are kept."""
         weights = self.weights(here.x)

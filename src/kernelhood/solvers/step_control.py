@@ -14,15 +14,17 @@ import numpy as np
 
 from kernelhood._typing import Array, Flags
 from kernelhood.penalties import Proposal
-from kernelhood.penalties.free_step import bends
-from kernelhood.solvers.hessian import secant_hessian
+from kernelhood.penalties.free_step import bends, line_minimum
+from kernelhood.solvers.hessian import bounded_hessian, secant_hessian
+from kernelhood.solvers.lower_bound import LowerBound
 from kernelhood.solvers.problem import Problem, State
 from kernelhood.solvers.solution import FINEST_GAP
 
 _RIDGE = 0.001
 _FIRST_GAP, _FIRST_GAP_OF_MANY = 1e-3, 3e-3
 #: How accurate SVMs are beside what the step before them is expected to leave of the gap.
-_AHEAD = 0.015
+_AHEAD, _AHEAD_OF_MANY = 0.015, 0.15
+_FARTHEST, _WORTH_GOING_ON = 3, 0.75
 _FIRST_DAMPING = 0.01
 _LEAST_DAMPING = 1e-4
 _MOST_DAMPING = 10.0
@@ -82,10 +84,25 @@ class StepControl:
         """Whether dual vectors are averaged."""
         return self.precision < 1.0
 
-    def try_step(self, here: State, gap: float) -> State:
-        """Return the SVMs at the weights to try next."""
-        self.gap = min(self.gap, _AHEAD * max(gap, 0.5 * self.tol) ** 1.5)
+    def try_step(self, here: State, gap: float, bound: LowerBound | None = None) -> State:
+        """Return the SVMs at the weights to try next.
+
+        Parameters
+        ----------
+        here : State
+            Where we are.
+        gap : float
+            The relative gap there.
+        bound : LowerBound, optional
+            Where a prediction of these SVMs closes the gap to it, none is solved.
+        """
+        ahead = _AHEAD_OF_MANY if self.problem.is_large else _AHEAD
+        self.gap = min(self.gap, ahead * max(gap, 0.5 * self.tol) ** 1.5)
         x, shrink = self._next_weights(here)
+        if self.move is Move.NEWTON and shrink == 1.0:
+            here, x, left = self._look_ahead(here, x, gap, bound)
+            if left <= self.tol:
+                return here
         accuracy = max(self.precision * self.gap, _FINEST)
         ridge = self.precision * _RIDGE * max(gap, self.tol)
         return self.problem.solve(
@@ -96,6 +113,27 @@ class StepControl:
             shrink=shrink,
             exact=self.level > 1 and not self.problem.is_large,
         )
+
+    def _look_ahead(
+        self, here: State, x: Array, gap: float, bound: LowerBound | None
+    ) -> tuple[State, Array, float]:
+        """Return the last of a few predictions, where they lead to, and the gap that is left.
+
+        Predicted vectors have their true values, from which the next weights follow with the same
+        Hessian, as long as that lowers the gap.
+        """
+        solved = here
+        for _ in range(_FARTHEST):
+            ahead = self.problem.predicted(here, x)
+            if ahead is None or bound is None:
+                break
+            here, before, gap = ahead, gap, bound.reached(solved, ahead, self.tol)
+            if gap <= self.tol or gap > _WORTH_GOING_ON * before:
+                break
+            self.made_at = ahead
+            self.proposal = self._propose(ahead)
+            x = self.proposal.weights
+        return here, x, gap
 
     def _next_weights(self, here: State) -> tuple[Array, float]:
         if self.move is Move.NEWTON:
@@ -144,7 +182,8 @@ class StepControl:
         fresh: Array | None = None
         if last is not None and self.hessian is not None and _same(kept, self.kept):
             step, fall = here.x - last.x, last.dual.q - here.dual.q
-            if np.abs(step).sum() <= _SHORT_STEP * last.x.sum():
+            short = np.abs(step).sum() <= _SHORT_STEP * last.x.sum()
+            if short and not self.problem.predicts:
                 some = slice(None) if kept is None else kept
                 fresh = secant_hessian(self.hessian, step[some], fall[some])
         self.is_secant = fresh is not None
@@ -247,22 +286,6 @@ class StepControl:
         return best
 
 
-def bounded_hessian(H: Array, x: Array, q: Array) -> Array:
-    """Return the Hessian with no entry beyond what a value that falls in every weight allows.
-
-    S is at most ``sum_m q_m x_m^2 / new_m`` plus a constant, with equality at x, so that its
-    curvature along a positive weight is at most ``2 q_m / x_m``. Where the kernel matrix is
-    singular to rounding, more may come out.
-    """
-    found = H.diagonal() * x
-    if (found <= 2.0 * q).all():
-        return H
-    allowed = 2.0 * np.maximum(q, 0.0)
-    above = found > allowed
-    shrink = np.sqrt(np.where(above, allowed / np.where(above, found, 1.0), 1.0))
-    return H * shrink * shrink[:, None]
-
-
 def _same(kept: Flags | None, other: Flags | None) -> bool:
     if kept is None or other is None:
         return kept is other
@@ -272,16 +295,3 @@ def _same(kept: Flags | None, other: Flags | None) -> bool:
 def _cleaned(x: Array) -> Array:
     """Return the weights with what is only rounding put to zero."""
     return np.where(x < 1e-12 * x.sum(), 0.0, x)
-
-
-def line_minimum(value: float, slope: float, next_value: float, next_slope: float) -> float:
-    """Return where in [0.05, 0.7] the cubic through both ends of the unit interval is least."""
-    bend = slope + next_slope - 3.0 * (next_value - value)
-    discriminant = bend * bend - slope * next_slope
-    where = 0.3
-    if discriminant >= 0.0:
-        root = np.sqrt(discriminant)
-        width = next_slope - slope + 2.0 * root
-        if width > 0.0:
-            where = 1.0 - (next_slope + root - bend) / width
-    return float(min(0.7, max(0.05, where)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.task_matrices.forms import Diagonal, Grouped, Ones, TaskMatrix, Written
 
 
@@ -53,6 +53,16 @@ class TaskMatrices:
     def key(self) -> bytes:
         """What is equal for equal matrices."""
         return b"".join(B.key for B in self.parts)
+
+    @property
+    def reach(self) -> Array:
+        """How many tasks a task is joined to, itself among them, on average; (n_matrices,)."""
+        ones = np.ones((self.n_tasks, 1))
+        return np.array([float(np.abs(B.times(ones)).mean()) for B in self.parts])
+
+    def at(self, tasks: Indices) -> TaskMatrices:
+        """Return the matrices between some of the tasks."""
+        return TaskMatrices(tuple(B.at(tasks) for B in self.parts), len(tasks))
 
     def written(self) -> Array:
         """Return all entries, of shape (n_matrices, n_tasks, n_tasks)."""

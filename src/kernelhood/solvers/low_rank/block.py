@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelhood._typing import Array, Flags
 from kernelhood.operators import LowRankKernels
 from kernelhood.solvers.block import Block, BlockPoint
-from kernelhood.solvers.low_rank.svm import low_rank_hessian, solve_low_rank_svm
+from kernelhood.solvers.low_rank.svm import Slopes, low_rank_hessian, solve_low_rank_svm
 
 
 class LowRankBlock(Block):
@@ -20,6 +20,8 @@ class LowRankBlock(Block):
     """
 
     operator: LowRankKernels
+    predicts = True
+    _known_slopes: tuple[Array, Array, Flags | None, Slopes] | None = None
 
     def solve(
         self,
@@ -42,5 +44,19 @@ class LowRankBlock(Block):
     def hessian(self, weights: Array, point: BlockPoint, kept: Flags | None) -> Array:
         """Return the Hessian of S for the kept weights."""
         theta, at = weights / self.units.weight, (point.v, point.products, self.loss, kept)
-        H = low_rank_hessian(self.operator, theta, point.ridge, *at)
+        H, slopes = low_rank_hessian(self.operator, theta, point.ridge, *at)
+        self._known_slopes = None if slopes is None else (point.v, weights, kept, slopes)
         return H * (self.units.value / self.units.weight**2)
+
+    def predicted(self, weights: Array, point: BlockPoint) -> BlockPoint | None:
+        """Return the point to expect at other weights; see `Block.predicted`."""
+        if self._known_slopes is None or self._known_slopes[0] is not point.v:
+            return None
+        _, before, kept, slopes = self._known_slopes
+        step = (weights - before) / self.units.weight
+        v, products = point.v.copy(), point.products.copy()
+        v[slopes.free] += slopes.by_weight @ (step if kept is None else step[kept])
+        v = self.loss.feasible(v)
+        self._known_slopes = v, weights, kept, slopes
+        self.operator.add_products(v - point.v, products)
+        return self.point(weights, v, products, point.ridge)

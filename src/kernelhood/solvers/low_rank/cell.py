@@ -36,7 +36,7 @@ class CellFactor:
         else:
             A = N.T @ (N / d[:, None])
             A.flat[:: len(A) + 1] += 1.0
-        self.L, info = lapack.dpotrf(A, lower=1)
+        self.L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1)
         if info != 0:
             raise np.linalg.LinAlgError("the matrix of a cell is not positive definite")
 

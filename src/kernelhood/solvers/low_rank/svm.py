@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from kernelhood._typing import Array, Flags
+from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses.box import BoxLoss, best_gap
 from kernelhood.operators.low_rank import LowRankKernels
 from kernelhood.solvers.least_squares.factor import Factor
@@ -13,6 +15,22 @@ from kernelhood.solvers.low_rank.system import LowRankSystem
 
 _SINGULAR = 1e-10
 _FEW = 200
+_MOST_NUMBERS = 2**24
+
+
+class Slopes(NamedTuple):
+    """How the solution of an SVM changes with the weights, up to the next bound.
+
+    Attributes
+    ----------
+    free : ndarray of int
+        The entries of v that change.
+    by_weight : ndarray of shape (n_free, n_kept)
+        Their derivatives.
+    """
+
+    free: Indices
+    by_weight: Array
 
 
 def solve_low_rank_svm(
@@ -62,8 +80,10 @@ def low_rank_hessian(
     products: Array,
     loss: BoxLoss,
     kept: Flags | None = None,
-) -> Array:
-    """Return the Hessian of the SVM's value; see `solvers.hessian.value_hessian`.
+) -> tuple[Array, Slopes | None]:
+    """Return the Hessian of the SVM's value, and the slopes of its solution where there are many.
+
+    See `solvers.hessian.value_hessian`.
 
     Parameters
     ----------
@@ -81,22 +101,23 @@ def low_rank_hessian(
     free = np.flatnonzero((v > loss.lower) & (v < loss.upper) & (v != 0.0))
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
     if len(free) < 2:
-        return np.zeros((n_weights, n_weights))
+        return np.zeros((n_weights, n_weights)), None
     some = operator.restricted(free)
     starts = loss.group_starts if len(loss.group_starts) == 2 else some.cells.starts
     system = LowRankSystem(some, weights, starts)
     mean = system.trace() / len(free)
     if mean == 0.0:
-        return np.zeros((n_weights, n_weights))
+        return np.zeros((n_weights, n_weights)), None
     ridge, U = max(ridge, _SINGULAR * mean), operator.columns(products, free, kept)
     if len(free) <= _FEW:  # Written out, the matrix loses fewer digits.
         kernel = some.combined(weights, ridge, some.row_buffer())
         groups = starts if len(starts) > 2 else np.array([0, len(free)])
         factor = Factor.of(some.block(kernel, np.arange(len(free))), groups)
         if factor is not None:
-            return factor.form(U)
+            return factor.form(U), None
     system.factorise(np.full(len(free), ridge))
     n_groups = 1 if len(loss.group_starts) == 2 else len(starts) - 1
     ZU, _ = system.solve_with_sums(U, np.zeros((n_groups, U.shape[1])))
     H = U.T @ ZU
-    return np.asarray(0.5 * (H + H.T))
+    slopes = Slopes(free, -ZU) if ZU.size <= _MOST_NUMBERS else None
+    return np.asarray(0.5 * (H + H.T)), slopes
