@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MEGABYTE = 2**20
+#: The share of the cache up to which features are held in double precision.
+SHARE_OF_DOUBLES = 0.25
 #: Up to here nothing is approximated unless the user asks for it.
 EXACT = 20_000
 _UNCHANGED = 5_000
@@ -55,11 +57,12 @@ class Sizes(NamedTuple):
     def low_rank(self) -> float:
         """Megabytes of a fit with landmarks.
 
-        Features are held where they fit into the cache, and a copy of those that have a weight;
-        products of every kernel are kept for a few vectors; normal equations are of features by
-        features.
+        Features are held where they fit into the cache, in single precision where they take more
+        than a quarter of it, and a copy of those that have a weight; products of every kernel are
+        kept for a few vectors; normal equations are of features by features.
         """
-        held = min(self.features, self.cache_size)
+        half = self.features > SHARE_OF_DOUBLES * self.cache_size
+        held = min(self.features / 2 if half else self.features, self.cache_size)
         products = 12 * 2 * self.n_samples * self.n_kernels * 8 / _MEGABYTE
         normal = 4 * (self.n_kernels * self.n_components) ** 2 * 8 / _MEGABYTE
         return 2 * held + products + normal

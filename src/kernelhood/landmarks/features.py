@@ -10,13 +10,13 @@ import numpy as np
 
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.kernels import KernelBank
+from kernelhood.landmarks.capacity import SHARE_OF_DOUBLES
 from kernelhood.operators import HeldFeatures
 
 #: Eigenvalues of K(Z, Z) below this share of the largest are rounding, or of no use.
 _DROPPED = 1e-10
 _ENTRIES_AT_ONCE = 2**21
 _MEGABYTE = 2**20
-_SHARE_OF_DOUBLES = 0.25
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def type_that_fits(
         The type that is wanted.
     """
     numbers = n_points * float(landmarks.starts[-1]) / _MEGABYTE
-    rooms = (storage, _SHARE_OF_DOUBLES * cache_size), ("float32", cache_size)
+    rooms = (storage, SHARE_OF_DOUBLES * cache_size), ("float32", cache_size)
     return next((t for t, room in rooms if numbers * np.dtype(t).itemsize <= room), None)
 
 

@@ -39,9 +39,9 @@ class JointLowRank(JointKernels):
     problems : sequence of TaskProblem
         The tasks.
     cache_size : float
-        The most that features may take, in megabytes. Those that do not fit in double precision
-        are held in single precision; where that does not fit either, they are evaluated again
-        whenever they are needed.
+        The most that features may take, in megabytes. Those that take more than a quarter of it in
+        double precision are held in single precision; where that does not fit, they are evaluated
+        again whenever they are needed.
     storage : str
         Type of the features that are held, where they fit.
     """

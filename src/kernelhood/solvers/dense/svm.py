@@ -24,7 +24,7 @@ _PAIR_STEPS_PER_SAMPLE = 20
 _STEPS_GROW_FROM = 20
 _FEWEST_STEPS = 4000
 _FIRST_VIOLATION = 0.3
-_ROWS_AT_ONCE, _FEWEST_ROWS = 256, 16
+_ROWS_AT_ONCE, _FEWEST_ROWS = 256, 160
 _WORTH_A_ROW = 0.2
 #: Of the free entries' violations, the share below what is called likely: at first, and later.
 _MOST, _HALF = 0.9, 0.5
