@@ -12,6 +12,7 @@ import kernelhood as kh
 from kernelhood.estimators import METHODS
 from kernelhood.parallel import few_blas_threads
 from kernelhood.solvers import loop
+from kernelhood.solvers.lower_bound import LowerBound
 from tests.references import make_samples
 
 INDEPENDENT = [name for name in METHODS if name != "mt-mkl"]
@@ -56,7 +57,7 @@ def test_the_advice_tells_few_svms_from_a_gap_that_no_longer_falls(monkeypatch):
     )
     with pytest.warns(ConvergenceWarning, match=r"max_iter=2 ended before; raise max_iter"):
         model.fit(data.X, data.y, task=data.task)
-    monkeypatch.setattr(loop, "_gap", lambda *args: 0.25)
+    monkeypatch.setattr(LowerBound, "gap", lambda *args: 0.25)
     model.set_params(max_iter=40)
     with pytest.warns(ConvergenceWarning, match=r"no longer falls.* tol=5e-01.*scale the feat"):
         model.fit(data.X, data.y, task=data.task)
