@@ -24,7 +24,9 @@ _PAIR_STEPS_PER_SAMPLE = 20
 _STEPS_GROW_FROM = 20
 _FEWEST_STEPS = 4000
 _FIRST_VIOLATION = 0.3
-_ROWS_AT_ONCE, _FEWEST_ROWS = 256, 160
+_ROWS_AT_ONCE = 256
+#: Rows that are computed at a time at least: where all can be kept, and where they take turns.
+_FEWEST_ROWS, _FEWEST_IN_TURN = 160, 16
 _WORTH_A_ROW = 0.2
 #: Of the free entries' violations, the share below what is called likely: at first, and later.
 _MOST, _HALF = 0.9, 0.5
@@ -120,7 +122,8 @@ def _next_samples(
     free[missing] = True
     likely = int(np.count_nonzero(violation > _WORTH_A_ROW * max(0.0, float(violation.max()))))
     # A call costs as much as a few rows, and those that are closest to a violation come next.
-    n_wanted: int = min(max(likely, _FEWEST_ROWS), _ROWS_AT_ONCE, len(v))
+    fewest = _FEWEST_ROWS if n_rows == len(v) else _FEWEST_IN_TURN
+    n_wanted: int = min(max(likely, fewest), _ROWS_AT_ONCE, len(v))
     wanted = np.argpartition(-violation, n_wanted - 1)[:n_wanted]
     free[wanted[violation[wanted] > -np.inf]] = True
     return np.flatnonzero(free)
