@@ -111,9 +111,10 @@ def test_groups_are_used_where_there_are_any(tiny):
     assert plan(["landmine", "sarcos"], "mt-onmkl-groups", runs=1)[0].dataset == "landmine"
 
 
-def test_results_are_read_back_bit_for_bit(results, tmp_path):
-    results.to_csv(tmp_path / "results.csv", index=False)
-    again = read_results(tmp_path / "results.csv")
+@pytest.mark.parametrize("name", ["results.csv", "results.csv.gz"])
+def test_results_are_read_back_bit_for_bit(name, results, tmp_path):
+    results.to_csv(tmp_path / name, index=False)
+    again = read_results(tmp_path / name)
     pd.testing.assert_frame_equal(again, results, check_dtype=False, check_exact=True)
 
 
@@ -122,6 +123,18 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
     with pytest.raises(ValueError, match="empty.csv is not a table of results"):
         read_results(tmp_path / "empty.csv")
     assert len(published_results()) == 35
+
+
+def test_a_compressed_file_that_is_none_or_not_whole_is_refused(results, tmp_path):
+    results.to_csv(tmp_path / "results.csv.gz", index=False)
+    whole = (tmp_path / "results.csv.gz").read_bytes()
+    broken = bytearray(whole)
+    broken[len(whole) // 2] ^= 255
+    for number, content in enumerate([b"dataset,method,score\n", whole[:-20], whole[:30], broken]):
+        path = tmp_path / f"{number}.csv.gz"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"{number}.csv.gz is not a table of results"):
+            read_results(path)
 
 
 def test_a_store_without_rows_gives_an_empty_frame():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from os import PathLike, fspath
 from pathlib import Path
@@ -202,7 +204,7 @@ def as_frame(rows: list[Row]) -> Any:
 
 
 def read_results(path: str | PathLike[str]) -> Any:
-    """Return the rows of a results.csv.
+    """Return the rows of a results.csv, or of one that is compressed: results.csv.gz.
 
     Examples
     --------
@@ -218,7 +220,7 @@ def read_results(path: str | PathLike[str]) -> Any:
         raise FileNotFoundError(f"{path} is not there: results are a file such as results.csv.")
     try:
         head = next(csv.reader([_first_line(place)]), [])
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is not a table of results: it is no text.") from error
     lacking = [name for name in ("dataset", "method", "score") if name not in head]
     if lacking:
@@ -226,7 +228,7 @@ def read_results(path: str | PathLike[str]) -> Any:
     pd = import_extra("pandas", "bench")
     try:
         return pd.read_csv(place, converters=dict.fromkeys(_NUMBERS, _as_float))
-    except ValueError as error:
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a table of results: {error}") from error
 
 
@@ -252,7 +254,7 @@ def known_rows(path: str | PathLike[str]) -> list[Row]:
 
 
 def _first_line(path: Path) -> str:
-    with path.open("rb") as file:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         return file.readline(2**16).decode("utf-8").rstrip("\r\n")
 
 
