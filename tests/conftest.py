@@ -4,6 +4,8 @@ import pytest
 import kernelhood as kh
 from tests.references import make_samples
 
+pytest_plugins = ["tests.jitter"]
+
 
 @pytest.fixture
 def rng():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import cvxpy as cp
 import numpy as np
 
-from tests.references import square_root
+from tests.references import optimum, square_root
 
 
 class Dual:
@@ -27,23 +25,11 @@ class Dual:
         self.curvatures = [0.5 * cp.sum_squares(square_root(K).T @ self.v) for K in Ks]
 
 
-def solved(problem):
-    """Return the optimum; solve again without scaling where the solver calls it inaccurate."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        problem.solve(solver=cp.CLARABEL)
-    if problem.status != cp.OPTIMAL:
-        problem.solve(solver=cp.CLARABEL, equilibrate_enable=False)
-    assert problem.status == cp.OPTIMAL
-    return float(problem.value)
-
-
 def maximum(duals, price):
     """Return the largest total gain minus a price."""
     gain = sum(dual.gain for dual in duals)
     constraints = [one for dual in duals for one in dual.constraints]
-    problem = cp.Problem(cp.Maximize(gain - price), constraints)
-    return solved(problem)
+    return optimum(cp.Problem(cp.Maximize(gain - price), constraints))
 
 
 def independent(dual, p):
@@ -87,8 +73,7 @@ def aligned(Ks, y, C, eta, epsilon=None):
         loss = cp.pos(cp.abs(y - values) - epsilon)
     distance = Ks.reshape(len(Ks), -1).T @ theta - np.outer(y, y).ravel()
     cost = cp.sum(norms) + C * cp.sum(loss) + 0.5 * eta * cp.sum_squares(distance)
-    problem = cp.Problem(cp.Minimize(cost), cones)
-    return solved(problem)
+    return optimum(cp.Problem(cp.Minimize(cost), cones))
 
 
 def centred_alignment(Ks, y):
@@ -99,8 +84,7 @@ def centred_alignment(Ks, y):
     v = cp.Variable(len(Ks), nonneg=True)
     target = np.outer(y, y).ravel()
     root = square_root(centred @ centred.T)
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(root.T @ v) - 2.0 * (centred @ target) @ v))
-    problem.solve(solver=cp.CLARABEL)
+    optimum(cp.Problem(cp.Minimize(cp.sum_squares(root.T @ v) - 2.0 * (centred @ target) @ v)))
     return v.value / np.linalg.norm(v.value)
 
 
@@ -129,7 +113,5 @@ def near_matrices(tasks, C, *, eta=None, rho=None, epsilon=None):
         cost += 0.5 * eta * cp.sum_squares(cp.hstack(differences))
     else:
         cones.append(cp.norm(cp.hstack(differences)) <= np.sqrt(rho))
-    problem = cp.Problem(cp.Minimize(cost), cones)
-    problem.solve(solver=cp.CLARABEL)
-    assert problem.status == cp.OPTIMAL
-    return float(problem.value), np.array([theta.value for theta in weights])
+    value = optimum(cp.Problem(cp.Minimize(cost), cones))
+    return value, np.array([theta.value for theta in weights])

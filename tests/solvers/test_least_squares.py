@@ -13,7 +13,7 @@ from kernelhood.solvers.least_squares.block import LeastSquares, block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.warm_start import carried_start
-from tests.references import square_root
+from tests.references import optimum, square_root
 from tests.solvers.problems import gram, points, stack, trace_price
 
 SIZES = np.array([9, 15, 6])
@@ -101,9 +101,7 @@ def conic_value(Ks, loss, a, f):
     cost += a * (np.einsum("mii->m", Ks) @ theta)
     if f > 0.0:
         cost += 0.5 * f * cp.sum_squares(square_root(gram(Ks)).T @ theta)
-    problem = cp.Problem(cp.Minimize(cost), cones)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value)
+    return optimum(cp.Problem(cp.Minimize(cost), cones))
 
 
 @pytest.mark.parametrize("f", [0.0, 1e-3])

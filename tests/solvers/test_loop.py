@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kernelhood.losses.box import dual_gain, total_loss
 from kernelhood.penalties import DualPoint, Linear, Simplex
 from kernelhood.solvers.solution import recertified
+from tests.references import optimum
 from tests.solvers.problems import (
     LOSSES,
     feasible,
@@ -41,17 +42,17 @@ def conic_value(Ks, loss, penalty):
     if isinstance(penalty, Simplex):
         level = cp.Variable()
         box += [q[m] - penalty.price[m] <= penalty.row[m] * level for m in range(len(q))]
-        return cp.Problem(cp.Maximize(gain - penalty.budget * level), box).solve(cp.CLARABEL)
+        return optimum(cp.Problem(cp.Maximize(gain - penalty.budget * level), box))
     if isinstance(penalty, Linear):
         box += [q[m] <= penalty.price[m] for m in range(len(q))]
-        return cp.Problem(cp.Maximize(gain), box).solve(cp.CLARABEL)
+        return optimum(cp.Problem(cp.Maximize(gain), box))
     # R*(q) = min over u with q <= price + Qu of 1/2 u'Qu
     u = cp.Variable(len(q))
     values, vectors = np.linalg.eigh(penalty.Q)
     half = vectors * np.sqrt(np.maximum(values, 0.0))
     slope = penalty.Q @ u
     box += [q[m] <= penalty.price[m] + slope[m] for m in range(len(q))]
-    return cp.Problem(cp.Maximize(gain - 0.5 * cp.sum_squares(half.T @ u)), box).solve(cp.CLARABEL)
+    return optimum(cp.Problem(cp.Maximize(gain - 0.5 * cp.sum_squares(half.T @ u)), box))
 
 
 @pytest.mark.parametrize("kind", LOSSES)
