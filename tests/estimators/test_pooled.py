@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelhood as kh
 from kernelhood.kernels import Gaussian, KernelBank, Linear, Normalized
 from tests.references import make_samples
+from tests.scikit_learn_checks import every_check
 
 BANK = KernelBank([Normalized(Linear()), Gaussian(1.0), Gaussian(2.0)])
 
@@ -72,6 +72,6 @@ def test_two_columns_of_targets_are_refused():
         kh.PooledRegressor().fit(samples.X, np.column_stack([samples.y, samples.y]))
 
 
-@parametrize_with_checks([kh.PooledClassifier(tol=1e-12), kh.PooledRegressor(tol=1e-12)])
+@every_check(kh.PooledClassifier(), kh.PooledRegressor())
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
