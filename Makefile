@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 DATA := $(wildcard ../shared/data)
 # Two test processes share two cores: more threads inside each would only get in the way.
-test test-portable: export OPENBLAS_NUM_THREADS := 1
-test test-portable: export OMP_NUM_THREADS := 1
+TESTS := test test-portable test-jitter test-oldest test-newest
+$(TESTS): export OPENBLAS_NUM_THREADS := 1
+$(TESTS): export OMP_NUM_THREADS := 1
 export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
@@ -15,8 +16,11 @@ COMPILED := tests/kernels tests/losses/test_box.py \
 
 # What other processors compute: the kinds that this one can run, see tests/portable.py.
 SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/solvers tests/test_extending.py
+# Tests of numbers, which have to hold if inputs change in their tenth digit, see tests/jitter.py.
+NUMBERS := $(SOLVERS) tests/kernels tests/estimators tests/model_selection
+SEEDS ?= 20
 
-.PHONY: demo test test-portable lint bench docs clean
+.PHONY: demo $(TESTS) lint bench docs clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/demo.py --out demo
@@ -28,6 +32,19 @@ test: lint
 
 test-portable: .venv/.dev
 	$(BIN)/python tests/portable.py $(BIN)/pytest -n 2 -q $(SOLVERS)
+
+test-jitter: .venv/.dev
+	$(BIN)/python tests/jitter.py --seeds $(SEEDS) -- -n 2 $(NUMBERS)
+
+# The lowest versions that pyproject.toml names, and the newest ones, pre-releases included.
+test-oldest: OPTIONS = --constraint $(VENV)/oldest.txt
+test-newest: OPTIONS = --pre --upgrade
+test-oldest test-newest: VENV = .venv-$(@:test-%=%)
+test-oldest test-newest:
+	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) tests/oldest.py > $(VENV)/oldest.txt
+	$(VENV)/bin/python -m pip install --quiet $(OPTIONS) --editable '.[dev]'
+	$(VENV)/bin/pytest -n 2
 
 lint: .venv/.dev
 	$(BIN)/ruff format --check .
@@ -53,7 +70,7 @@ docs: .venv/.docs
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 clean:
-	rm -rf .venv demo report docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-oldest .venv-newest demo report docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -80,7 +80,7 @@ def test_a_search_says_once_how_many_models_missed_the_gap():
 def test_a_model_that_misses_from_a_start_is_solved_again_from_nothing(monkeypatch):
     """A start that leads nowhere must not decide the score."""
     data = make_samples("regression")
-    model, grid = kh.ITLRegressor(), {"C": [0.5, 4.0, 32.0]}
+    model, grid = kh.ITLRegressor(tol=1e-8), {"C": [0.5, 4.0, 32.0]}
     plain = kh.KernelSearchCV(model, grid, cv=2, refit=False).fit(data.X, data.y, task=data.task)
     whole = loop.solve
 
@@ -89,14 +89,14 @@ def test_a_model_that_misses_from_a_start_is_solved_again_from_nothing(monkeypat
 
     monkeypatch.setattr("kernelhood.estimators.itl.solve", lame)
     again = kh.KernelSearchCV(model, grid, cv=2, refit=False).fit(data.X, data.y, task=data.task)
-    assert np.all(again.cv_results_["max_gap"] <= 1e-3)
+    assert np.all(again.cv_results_["max_gap"] <= 1e-8)
     np.testing.assert_allclose(
         again.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=1e-2
     )
 
 
 @pytest.mark.parametrize("sharing", ["weights", "functions"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_model_that_is_refitted_is_the_one_that_was_scored(sharing, seed):
     """`normalized` has many stationary points: a fit from nothing may end in another one."""
     data = make_samples("regression", sizes=(25, 25), seed=seed)

@@ -71,7 +71,7 @@ def distance(model, tasks):
 
 @each_kind
 @pytest.mark.parametrize("name", ["targets", "indefinite", "kernel"])
-@pytest.mark.parametrize("eta", [1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("eta", [1e-3, 10.0])
 def test_the_penalised_form(kind, name, eta):
     data, given, tasks = posed(kind, name)
     model = fitted(kind, data, neighborhood=given, eta=eta)
@@ -82,7 +82,7 @@ def test_the_penalised_form(kind, name, eta):
 
 @each_kind
 @pytest.mark.parametrize("name", ["targets", "indefinite", "kernel"])
-@pytest.mark.parametrize("factor", [1.05, 2.0, 30.0])
+@pytest.mark.parametrize("factor", [1.05, 30.0])
 def test_the_constrained_form(kind, name, factor):
     data, given, tasks = posed(kind, name)
     nearest = fitted(kind, data, neighborhood=given, eta=1e9, tol=1e-3)

@@ -71,8 +71,10 @@ def test_rows_and_products_are_those_of_the_kernels(kind, layout, repeated):
     assert np.allclose(combined.diagonal, expected.diagonal())
 
 
-@pytest.mark.parametrize(("intercept", "megabytes"), [("task", 0.0), ("common", 100.0)])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "intercept", "megabytes"),
+    [(LOSSES[0], "task", 0.0), (LOSSES[1], "common", 100.0)],
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_certificate_is_that_of_the_matrices_that_features_stand_for(
     kind, loss, intercept, megabytes

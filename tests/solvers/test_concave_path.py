@@ -92,7 +92,7 @@ def test_a_stationary_start_is_left_for_a_lower_corner(role):
 
 @pytest.mark.parametrize("kind", LOSSES)
 @pytest.mark.parametrize("C", [2.0, 1e4])
-@pytest.mark.parametrize("reward", [1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 30.0])
+@pytest.mark.parametrize("reward", [1e-3, 0.03, 0.3, 30.0])
 def test_no_point_of_the_simplex_is_lower(kind, C, reward):
     X, sign = points(30)
     Ks, loss = np.ascontiguousarray(stack(X)[[0, 3, 6]]), loss_of(kind, X, sign, C)
