@@ -14,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
     cross_val_score,
     cross_validate,
     learning_curve,
@@ -230,6 +231,34 @@ def test_importance_and_dependence(samples, fitted, frame):
     search = searching(regressor(task_column="site")).fit(frame, samples.y)
     assert permutation_importance(search, frame, samples.y, n_repeats=1).importances.size == 4
     assert partial_dependence(search, frame, ["a"], grid_resolution=3)["average"].shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "model", [kh.ITLRegressor(kernels="small"), kh.MTONMKLRegressor(relation="independent")]
+)
+def test_folds_of_whole_tasks_say_what_to_use(model, frame, samples):
+    model.set_params(task_column="site")
+    remedy = (
+        r"(?s)not seen in fit: 'task .'.*cv=kernelhood.TaskStratifiedKFold\(task_column='site'\)"
+    )
+    with pytest.warns(UserWarning, match=remedy):
+        scores = cross_val_score(model, frame, samples.y, cv=GroupKFold(3), groups=samples.task)
+    assert np.isnan(scores).all()
+    assert np.isfinite(cross_val_score(model, frame, samples.y, cv=FOLDS)).all()
+
+
+def test_folds_of_whole_tasks_score_the_common_function(frame, samples):
+    model = kh.MTONMKLRegressor(kernels="small", relation="mixed", task_column="site")
+    whole = {"cv": GroupKFold(3), "groups": samples.task}
+    with pytest.warns(
+        UserWarning, match=r"cv=kernelhood.TaskStratifiedKFold\(task_column='site'\)"
+    ):
+        scores = cross_val_score(model, frame, samples.y, **whole)
+    quiet = clone(model).set_params(unseen_task="shared")
+    np.testing.assert_array_equal(scores, cross_val_score(quiet, frame, samples.y, **whole))
+    routed = kh.MTONMKLRegressor(kernels="small").fit(samples.X, samples.y, task=samples.task)
+    with pytest.warns(UserWarning, match=r"TaskStratifiedKFold\(\).set_split_request\(task=True\)"):
+        routed.predict(samples.X[:1], task=["new"])
 
 
 def test_learning_curves(samples, frame):

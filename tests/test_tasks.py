@@ -86,7 +86,7 @@ def test_one_dimension_has_no_columns():
 
 def test_unseen_tasks_are_named_once():
     task = check_task([*"abcdefgh", "b"], 9)
-    message = "not seen in fit: 'b', 'c', 'd', 'e', 'f', .... Known are 'a'"
+    message = "not seen in fit: 'b', 'c', 'd', 'e', 'f' and 2 more. Known are 'a'. Do this."
     with pytest.raises(ValueError, match=message):
-        known_tasks(task, ["a"])
-    known_tasks(task, list("abcdefgh"))
+        known_tasks(task, ["a"], "Do this.")
+    known_tasks(task, list("abcdefgh"), "Do this.")

@@ -7,7 +7,7 @@ Inside, a task is a name, the rows of X that belong to it, and its targets.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from scipy import sparse
 from kernelhood._typing import AnyArray, Indices
 
 ONLY_TASK = 0
+#: How many tasks a message names.
+_NAMED = 5
 _NEVER_MISSING = frozenset({int, str, bool})
 
 
@@ -182,16 +184,32 @@ def _number(column: int, n_columns: int) -> int:
     return column % n_columns
 
 
-def known_tasks(task: AnyArray, names: Sequence[Hashable]) -> None:
-    """Raise a ValueError that names the labels that were not seen in fit."""
-    known = set(names)
-    unseen = [repr(label) for label in dict.fromkeys(task.tolist()) if label not in known]
+def unseen_tasks(task: AnyArray, known: Collection[Hashable]) -> list[Hashable]:
+    """Return the labels that are not among those known, each once."""
+    seen = set(known)
+    return [label for label in dict.fromkeys(task.tolist()) if label not in seen]
+
+
+def known_tasks(task: AnyArray, names: Sequence[Hashable], remedy: str) -> None:
+    """Raise a ValueError that names the labels that were not seen in fit, and a remedy."""
+    unseen = unseen_tasks(task, names)
     if unseen:
-        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
         raise ValueError(
-            f"task holds labels that were not seen in fit: {shown}. "
-            f"Known are {', '.join(map(repr, names))}."
+            f"task holds labels that were not seen in fit: {some_of(unseen)}. "
+            f"Known are {some_of(names)}. {remedy}"
         )
+
+
+def some_of(names: Sequence[Hashable]) -> str:
+    """Return the first few names, and how many more there are.
+
+    Examples
+    --------
+    >>> some_of(["a", "b"]), some_of("abcdefgh")
+    ("'a', 'b'", "'a', 'b', 'c', 'd', 'e' and 3 more")
+    """
+    more = len(names) - _NAMED
+    return ", ".join(map(repr, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def stack_rows(parts: list[Any]) -> Any:

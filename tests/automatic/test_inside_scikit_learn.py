@@ -43,6 +43,22 @@ def test_importance_and_dependence(samples, fitted, frame):
     np.testing.assert_allclose(curve["average"][0], at)
 
 
+def test_tasks_that_were_not_seen(samples, frame, fitted):
+    new = frame.assign(site="new")
+    with pytest.warns(UserWarning, match="not seen in fit: 'new'") as heard:
+        found = fitted.predict(new)
+    assert len(heard) == 1
+    settings = {**QUICK, "grid": {"relation": ["independent", "mixed"]}}
+    shared = clone(REGRESSOR).set_params(**settings, unseen_task="shared").fit(frame, samples.y)
+    np.testing.assert_allclose(shared.predict(new), found)
+    strict = clone(REGRESSOR).set_params(unseen_task="error").fit(frame, samples.y)
+    with pytest.raises(ValueError, match="not seen in fit: 'new'.* unseen_task='shared' predicts"):
+        strict.predict(new)
+    alone = clone(REGRESSOR).set_params(relation="independent", unseen_task="shared")
+    with pytest.raises(ValueError, match="unseen_task='shared' needs a relation with a common"):
+        alone.fit(frame, samples.y)
+
+
 def test_learning_curves(samples, frame):
     settings = {"cv": FOLDS, "scoring": "r2"}
     curve = learning_curve(REGRESSOR, frame, samples.y, train_sizes=[1.0], **settings)

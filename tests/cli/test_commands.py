@@ -137,13 +137,21 @@ def test_unseen_tasks_are_predicted_by_group_or_by_all_and_marked(shops, say, tm
     table["shop"] = ["new", "newer", "task 1"]
     table["region"] = [table["region"][0], "nowhere", table["region"][2]]
     table.to_csv(tmp_path / "new.csv", index=False)
-    code, text, _ = say("predict", shops / "model.skops", tmp_path / "new.csv")
+    arguments = ("predict", shops / "model.skops", tmp_path / "new.csv")
+    code, text, errors = say(*arguments)
     assert code == 0
     assert pd.read_csv(io.StringIO(text))["by"].tolist() == ["group", "shared", "task"]
-    arguments = ("predict", shops / "model.skops", tmp_path / "new.csv", "--unseen", "error")
-    code, text, errors = say(*arguments, "--out", tmp_path / "p.csv")
+    assert errors.startswith(
+        "kernelhood: note: tasks not seen in fit are predicted by what all tasks share: 'newer'. "
+    )
+    assert errors.count("note") == 1
+    assert say(*arguments, "--unseen", "shared") == (0, text, "")
+    code, text, errors = say(*arguments, "--unseen", "error", "--out", tmp_path / "p.csv")
     assert (code, text) == (1, "")
-    assert errors == "kernelhood: column 'shop' holds tasks not seen in fit: 'new', 'newer'.\n"
+    assert errors == (
+        "kernelhood: column 'shop' holds tasks not seen in fit: 'new', 'newer'; "
+        "unseen='error' refuses them.\n"
+    )
     assert not (tmp_path / "p.csv").exists()
 
 

@@ -49,6 +49,14 @@ def test_a_self_tuned_regressor_predicts_and_explains_itself(table, say, tmp_pat
     assert "tasks not seen in fit: 'elsewhere'" in errors
 
 
+def test_one_function_for_all_tasks_predicts_any_of_them(table, say, tmp_path):
+    X = table.drop(columns=["sold", "region", "sky"])
+    model = kh.PooledRegressor(task_column="shop").fit(X, table["sold"])
+    for shown in (table, table.assign(shop="elsewhere")):
+        found = predicted(say, model, shown, tmp_path)
+        np.testing.assert_allclose(found["prediction"], model.predict(X), rtol=1e-6)
+
+
 def test_a_search_with_tasks_beside_x(table, say, tmp_path):
     X, y = table[["x1", "x2"]], np.where(table["sold"] > 0.0, "much", "little")
     search = kh.KernelSearchCV(kh.MTONMKLClassifier(kernels="small", probability=True), **SEARCH)

@@ -164,6 +164,8 @@ def test_task_labels(made, data):
         with pytest.raises(ValueError, match="task must not hold missing labels"):
             made().fit(X, y, task=[gap, *task[1:]])
     model = made().fit(X, y, task=task)
+    if "unseen_task" in model.get_params():
+        model.set_params(unseen_task="error")
     with pytest.raises(ValueError, match="not seen in fit: 'task 9'. Known are 'task 0', 'task 1'"):
         model.predict(X[:2], task=["task 9", "task 1"])
     with pytest.raises(ValueError, match="task is required, .* 'task 0', 'task 1', 'task 2'"):

@@ -57,7 +57,7 @@ def test_a_group_places_a_task(kind):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     given = values(model, samples.X, task=["x"] * len(samples.y), task_features={"x": "b"})
     np.testing.assert_allclose(given, found)
-    with pytest.raises(ValueError, match="not seen in fit: 'x'"):
+    with pytest.warns(UserWarning, match="not seen in fit: 'x'"):
         values(model, samples.X, task=["x"] * len(samples.y))
 
 
@@ -115,20 +115,73 @@ def test_what_is_known_of_a_new_task_helps_where_groups_matter(what):
 def test_a_task_is_refused_where_nothing_is_known_or_everything_is_forbidden():
     samples = make_samples("regression", SIZES)
     new = ["new"] * len(samples.y)
-    for settings in (
-        {},
-        {"relation": "mixed"},
-        {"relation": kh.TaskGroups(GROUPS)},
-        {"relation": "inputs", "unseen_task": "error"},
+    for settings, remedy in (
+        ({"relation": "independent"}, "use relation='mixed' or another .* let adapt learn"),
+        ({"relation": "mixed", "unseen_task": "error"}, "unseen_task='shared' predicts them"),
+        ({"relation": "inputs", "unseen_task": "error"}, "unseen_task='shared' predicts them"),
     ):
         model = fitted("regression", samples, **settings)
-        with pytest.raises(ValueError, match="not seen in fit: 'new'"):
+        with pytest.raises(ValueError, match=f"not seen in fit: 'new'. Known are .*{remedy}"):
             model.predict(samples.X, task=new)
     shared = fitted("regression", samples, relation=kh.TaskGroups(GROUPS), unseen_task="shared")
     found = shared.predict(samples.X, task=new)
     np.testing.assert_allclose(found, shared.shared_function(samples.X))
     with pytest.raises(ValueError, match="task_features must be a mapping"):
         shared.predict(samples.X, task=new, task_features="west")
+
+
+@each_kind
+@pytest.mark.parametrize("relation", ["functions", "mixed", kh.TaskGroups(GROUPS)])
+def test_one_warning_names_the_tasks_that_only_the_common_function_can_predict(kind, relation):
+    samples = make_samples(kind, SIZES)
+    more = {"probability": True} if kind == "classification" else {"calibration": 0.3}
+    model = fitted(kind, samples, relation=relation, **more)
+    X, y = samples.X[:8], samples.y[:8]
+    task = np.array([*"abcdefg", NAMES[0]])
+    asked = [lambda: model.predict(X, task=task), lambda: model.score(X, y, task=task)]
+    if kind == "classification":
+        asked += [
+            lambda: model.decision_function(X, task=task),
+            lambda: model.predict_proba(X, task=task),
+            lambda: model.predict_log_proba(X, task=task),
+        ]
+    else:
+        asked += [
+            lambda: model.predict_quantiles(X, task=task),
+            lambda: model.predict_interval(X, task=task, coverage=0.5),
+        ]
+    named = "fit: 'a', 'b', 'c', 'd', 'e' and 2 more. .*unseen_task='shared'.*unseen_task='error'"
+    for ask in asked:
+        with pytest.warns(UserWarning, match=named) as heard:
+            ask()
+        assert len(heard) == 1
+    with pytest.warns(UserWarning, match=named):
+        found = values(model, X, task=task)
+    model.set_params(unseen_task="shared")
+    np.testing.assert_array_equal(found, values(model, X, task=task))
+    for ask in asked:
+        ask()
+    model.set_params(unseen_task="error")
+    for ask in asked:
+        with pytest.raises(ValueError, match="not seen in fit: 'a', 'b'"):
+            ask()
+
+
+def test_quantiles_are_not_fitted_for_tasks_that_are_refused(monkeypatch):
+    samples = make_samples("regression", SIZES)
+    model = fitted("regression", samples, relation="independent")
+    monkeypatch.setattr(model, "_fit_levels", None)
+    with pytest.raises(ValueError, match="not seen in fit: 'new'"):
+        model.predict_quantiles(samples.X[:1], task=["new"])
+
+
+def test_quantiles_of_an_adapted_task_are_those_of_the_common_function():
+    samples = make_samples("regression", SIZES)
+    model = fitted("regression", samples, relation="mixed")
+    model.adapt(samples.X[:9], samples.y[:9], task="new")
+    model.predict(samples.X[:2], task=["new"] * 2)
+    with pytest.warns(UserWarning, match="not seen in fit: 'new'"):
+        model.predict_quantiles(samples.X[:2], task=["new"] * 2)
 
 
 def test_unlabelled_rows_sharpen_the_likeness_of_inputs():

@@ -65,6 +65,9 @@ class SelfTuned(Answers, BaseEstimator):
         What missing values in X are: an error, or filled, with kernels that tell them apart.
     tol : float
         Relative duality gap of the chosen model; others are compared at a gap of 0.01.
+    unseen_task : {"warn", "shared", "error"}
+        What the chosen model does with tasks that were not seen in `fit`, as in
+        `MTONMKLClassifier`. With "shared", only relations with a common function are tried.
     task_column : int or str, optional
         The column of X that names the task.
     n_jobs : int, optional
@@ -107,6 +110,7 @@ class SelfTuned(Answers, BaseEstimator):
         "max_samples": [Interval(Integral, 2, None, closed="left"), None],
         "missing": [StrOptions({"error", "indicator"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "unseen_task": [StrOptions({"warn", "shared", "error"})],
         "task_column": [Integral, str, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -124,6 +128,7 @@ class SelfTuned(Answers, BaseEstimator):
     max_samples: int | None
     missing: str
     tol: float
+    unseen_task: str
     task_column: int | str | None
     n_jobs: int | None
     verbose: int
@@ -186,7 +191,7 @@ class SelfTuned(Answers, BaseEstimator):
         self.best_params_ = candidates.for_all_rows(best.kind, best.level)
         gaps = self.cv_results_["max_gap"]
         warn_of_gaps(gaps, np.full(len(gaps), ledger.estimator.tol))
-        model = self._tuned().set_params(**self.best_params_)
+        model = self._tuned().set_params(**self.best_params_, unseen_task=self.unseen_task)
         model._validate_params()
         self.best_estimator_ = model._fit(X, y, task, sample_weight, best.starts)
         return self

@@ -64,6 +64,7 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
         class_weight: Any = None,
         probability: bool = False,
         missing: str = "error",
+        unseen_task: str = "warn",
         tol: float = 1e-3,
         task_column: int | str | None = None,
         n_jobs: int | None = None,
@@ -82,6 +83,7 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
         self.class_weight = class_weight
         self.probability = probability
         self.missing = missing
+        self.unseen_task = unseen_task
         self.tol = tol
         self.task_column = task_column
         self.n_jobs = n_jobs
@@ -158,6 +160,7 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
         grid: Any = "fast",
         max_samples: int | None = 2000,
         missing: str = "error",
+        unseen_task: str = "warn",
         tol: float = 1e-3,
         task_column: int | str | None = None,
         n_jobs: int | None = None,
@@ -178,6 +181,7 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
         self.grid = grid
         self.max_samples = max_samples
         self.missing = missing
+        self.unseen_task = unseen_task
         self.tol = tol
         self.task_column = task_column
         self.n_jobs = n_jobs

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelhood.automatic.candidates import Candidates, Settings
-from kernelhood.relations import TaskGroups, TaskRelation
+from kernelhood.relations import TaskGroups, TaskRelation, as_relation
 
 #: Weights of the concentration term of `normalized`, as a share of C / n_samples.
 REWARDS = {"fast": (0.5,), "full": (0.03, 0.5, 2.0)}
@@ -54,7 +54,10 @@ def candidates_of(
         losses = {"squared loss": losses["squared loss"]}
     return Candidates(
         _banks(asked.kernels, grid.get("kernels", ("small", "auto"))),
-        _relations(asked.relation, asked.task_groups, grid.get("relation"), n_tasks),
+        _allowed(
+            _relations(asked.relation, asked.task_groups, grid.get("relation"), n_tasks),
+            asked.unseen_task,
+        ),
         losses,
         tuple(formulations),
         rewards,
@@ -103,6 +106,19 @@ def _relations(relation: Any, groups: Any, tried: Any, n_tasks: int) -> dict[str
         word = "groups" if isinstance(more, TaskGroups) else str(more)
         word = word if word not in found else f"{word} {len(found)}"
         found[word] = {"relation": more, "specific_cost": 1.0}
+    return found
+
+
+def _allowed(relations: dict[str, Settings], unseen_task: str) -> dict[str, Settings]:
+    """Return the relations that can predict unseen tasks, if these are to be."""
+    if unseen_task != "shared":
+        return relations
+    found = {word: one for word, one in relations.items() if as_relation(one["relation"]).common}
+    if not found:
+        raise ValueError(
+            "unseen_task='shared' needs a relation with a common function, such as 'mixed', and "
+            f"several tasks: got {', '.join(relations)}."
+        )
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from kernelhood.persistence import load
 from kernelhood.tables import TableModel, read_blocks
 from kernelhood.tables.formats.files import STDIN, ending
 from kernelhood.tables.framed import FramedModel
-from kernelhood.tables.model import OWN, UNSEEN
+from kernelhood.tables.model import OWN, SHARED, UNSEEN, warn_of_unseen
+from kernelhood.tasks import as_objects
 
 HELP = "predict the rows of a table with a model that fit has written"
 EXAMPLE = """Examples:
@@ -37,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--task", metavar="COLUMN", help="column of tasks, for a model that fit has not written")
     add("--out", metavar="FILE", default=STDIN, help="CSV, TSV or Parquet (default: CSV on stdout)")
     add(
-        "--unseen", choices=UNSEEN, default=UNSEEN[0], help="tasks not in the fit (default: shared)"
+        "--unseen",
+        choices=UNSEEN,
+        default=UNSEEN[0],
+        help="tasks not in the fit: predict them by what all share, named or not (default: warn)",
     )
     add("--keep", nargs="+", metavar="COLUMN", default=[], help="columns to copy to the output")
     add("-q", "--quiet", action="store_true", help="show no progress bar")
@@ -55,7 +59,9 @@ def _predict(args: argparse.Namespace) -> Report:
         model = FramedModel(model, args.task)
     elif args.task is not None and args.task != model.task:
         raise ValueError(f"--task {args.task!r}: {args.model} names its tasks by {model.task!r}.")
-    rows, strange = _stream(model, args)
+    rows, strange, shared = _stream(model, args)
+    if args.unseen == "warn":
+        warn_of_unseen(as_objects(shared))
     if args.out == STDIN:
         return Report("", good=True)
     what = f"predicted {rows:,} rows"
@@ -64,20 +70,30 @@ def _predict(args: argparse.Namespace) -> Report:
     return Report(f"{what}\nwrote {args.out}", good=True)
 
 
-def _stream(model: TableModel | FramedModel, args: argparse.Namespace) -> tuple[int, int]:
-    """Predict block by block; return how many rows there are, and how many of unseen tasks."""
+def _stream(
+    model: TableModel | FramedModel, args: argparse.Namespace
+) -> tuple[int, int, list[Hashable]]:
+    """Predict block by block.
+
+    Return how many rows there are, how many of unseen tasks, and those that only the function of
+    all tasks can predict.
+    """
     rows = strange = 0
+    shared: dict[Hashable, None] = {}
+    # Tasks of all blocks are named at once, at the end.
+    unseen = "error" if args.unseen == "error" else "shared"
     with _written(args.out) as write, progress_bar(None, args.quiet or args.out == STDIN) as bar:
         for block in read_blocks(args.table):
-            found = model.predict_frame(block, unseen=args.unseen)
+            found = model.predict_frame(block, unseen=unseen)
             found.insert(0, "row", range(rows + 1, rows + 1 + len(found)))
             write(_kept(found, block, args.keep))
             rows += len(found)
             strange += int((found["by"] != OWN).sum())
+            shared.update(dict.fromkeys(found["task"][found["by"] == SHARED].tolist()))
             bar.update(len(found))
         if rows == 0:
             raise ValueError(f"{args.table} has no rows.")
-    return rows, strange
+    return rows, strange, list(shared)
 
 
 def _kept(found: Any, block: Any, names: list[str]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -250,11 +250,17 @@ class GaussianRegression(RelatedTasks, QuantilePath):
         """Return quantiles; with ``formulation="evidence"``, those of the Gaussian process."""
         if not self._is_gaussian:
             told = {"task": task, "quantiles": quantiles, "task_features": task_features}
-            return super().predict_quantiles(X, **told)
+            with described(task_features):
+                return super().predict_quantiles(X, **told)
         check_is_fitted(self)
         levels = checked_levels(quantiles)
         mean, std = self.predict(X, task=task, task_features=task_features, return_std=True)
         return np.asarray(mean[..., None] + std[..., None] * ndtri(levels))
+
+    def _bare_copy(self, level: float) -> Self:
+        model = super()._bare_copy(level)
+        model.unseen_task = "shared"  # The model itself has refused or named unseen tasks.
+        return model
 
     def __getstate__(self) -> Any:
         """Leave out factors of covariances: they are made again when they are needed."""

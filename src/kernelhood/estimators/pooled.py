@@ -45,6 +45,8 @@ class _PooledStep(MultiTaskKernelModel):
     tasks that were not seen can be predicted, too.
     """
 
+    _one_function = True
+
     def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
         return super()._read_points(X, task, reset=reset)[0], None
 
@@ -120,7 +122,8 @@ class PooledClassifier(_PooledStep, MultiTaskClassifier):
         labels = MultiTaskClassifier._read_points(self, X, task, reset=False)[1]
         if labels is None:
             raise ValueError("task is required, one label per row of X: classes differ by task.")
-        known_tasks(labels, list(self._classes_by_task))
+        remedy = "Their classes are not known, because the tasks of fit have different ones."
+        known_tasks(labels, list(self._classes_by_task), f"{remedy} {self._split_advice}")
         pairs = zip(labels.tolist(), codes.tolist(), strict=True)
         return np.array([self._classes_by_task[label][code] for label, code in pairs])
 

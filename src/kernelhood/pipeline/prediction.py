@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ Decide = Callable[[Array, int], Array]
 
 class TaskPredictor(TaskReader):
     """The part of the pipeline after the fit."""
+
+    #: Whether there is one function for all rows, whatever their task.
+    _one_function = False
 
     tasks_: list[Hashable]
     support_vectors_: list[Any]
@@ -92,9 +95,29 @@ class TaskPredictor(TaskReader):
 
     def _numbers(self, labels: AnyArray) -> Indices:
         """Return the number of every row's task."""
-        known_tasks(labels, self.tasks_)
+        self._check_tasks(labels, self.tasks_)
         numbers = {name: number for number, name in enumerate(self.tasks_)}
         return np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
+
+    def _check_tasks(self, labels: AnyArray, known: Sequence[Hashable]) -> None:
+        """Raise if rows are of tasks that cannot be predicted."""
+        known_tasks(
+            labels,
+            known,
+            f"{type(self).__name__} has no function that all tasks have in common: use "
+            f"MTONMKLClassifier or MTONMKLRegressor with relation='mixed'. {self._split_advice}",
+        )
+
+    @property
+    def _split_advice(self) -> str:
+        """What to do if the unseen tasks come from cross-validation."""
+        told = f"(task_column={self.task_column!r})"
+        if self.task_column is None:
+            told = "().set_split_request(task=True)"
+        return (
+            "In cross-validation, cv=kernelhood.TaskStratifiedKFold"
+            f"{told} keeps rows of every task in every training part."
+        )
 
     def _functions(self, points: Any, number: int) -> Array:
         """Return f_t at the points; one column, or one for each pair of the task's classes."""

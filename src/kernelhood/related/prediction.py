@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.pipeline.prediction import Decide
 from kernelhood.related.unlabelled import UnlabelledRows
 from kernelhood.relations import Newcomer
-from kernelhood.tasks import known_tasks, rows_by_label
+from kernelhood.tasks import known_tasks, rows_by_label, some_of, unseen_tasks
 
 UNSEEN = -1
 
@@ -154,30 +155,64 @@ class RelatedPrediction(UnlabelledRows):
         return np.average(np.array(list(self.intercept_)), axis=0, weights=self.n_samples_)
 
     def _numbers(self, labels: AnyArray) -> Indices:
+        self._check_tasks(labels, [*self.tasks_, *self._adapted])
         numbers = {name: number for number, name in enumerate(self.tasks_)}
-        names = dict.fromkeys(labels.tolist())
-        new = [name for name in names if name not in numbers and name not in self._adapted]
-        placed = [name for name in new if self._can_place(name)]
-        known_tasks(labels, [*self.tasks_, *self._adapted, *placed])
-        if placed and isinstance(getattr(self, "classes_", None), list):
-            raise ValueError(
-                "task holds labels that were not seen in fit, and unseen_task cannot tell their "
-                "classes: the tasks of fit have different ones."
-            )
         return np.array([numbers.get(label, UNSEEN) for label in labels.tolist()], dtype=np.intp)
 
+    def _check_tasks(self, labels: AnyArray, known: Sequence[Hashable]) -> None:
+        """Refuse tasks that cannot be predicted; name those that only the common function can."""
+        new = unseen_tasks(labels, known)
+        if not new:
+            return
+        placed = {name for name in new if self._can_place(name)}
+        common = [name for name in new if name not in placed and self._can_share(name)]
+        known_tasks(
+            labels, [*known, *placed, *common], f"{self._unseen_remedy} {self._split_advice}"
+        )
+        if isinstance(getattr(self, "classes_", None), list):
+            raise ValueError(
+                f"task holds labels that were not seen in fit: {some_of(new)}. Their classes are "
+                "not known, because the tasks of fit have different ones: use the same classes in "
+                f"all tasks. {self._split_advice}"
+            )
+        if common and self.unseen_task != "shared":
+            warnings.warn(
+                f"task holds labels that were not seen in fit: {some_of(common)}. They are "
+                "predicted by the function that all tasks have in common; unseen_task='shared' "
+                "does so without a warning, and unseen_task='error' refuses them. "
+                f"{self._split_advice}",
+                UserWarning,
+                stacklevel=7,
+            )
+
+    @property
+    def _unseen_remedy(self) -> str:
+        if self.unseen_task == "error":
+            return (
+                "unseen_task='error' refuses them; unseen_task='shared' predicts them by the "
+                "function that all tasks have in common, if the relation has one."
+            )
+        return (
+            "The tasks have no function in common: use relation='mixed' or another relation with "
+            f"a common function, got relation={self.relation!r}, sharing={self.sharing!r}; or let "
+            "adapt learn the new task from a few rows."
+        )
+
     def _can_place(self, name: Hashable) -> bool:
-        """Return whether a task that was not seen in `fit` may be predicted."""
+        """Return whether more is known of a task never seen than what all tasks share."""
         if self.unseen_task == "error" or not self.relation_.couples:
             return False
         # Every task that is asked for has inputs: which ones does not matter here.
         points = None
         if self.relation_.uses_inputs:
             points = self._bank.comparable(self._all_support[:1])
-        newcomer = Newcomer(name, _FEATURES.get().get(name), points)
-        if self.unseen_task == "shared":
-            return self.relation_.unseen(self.tasks_, newcomer) is not None
-        return self.relation_.knows(newcomer)
+        return self.relation_.knows(Newcomer(name, _FEATURES.get().get(name), points))
+
+    def _can_share(self, name: Hashable) -> bool:
+        """Return whether a task never seen has the function that all tasks have in common."""
+        if self.unseen_task == "error" or not self.relation_.common:
+            return False
+        return self.relation_.unseen(self.tasks_, Newcomer(name)) is not None
 
     def shared_function(self, X: Any) -> Array:
         """Return f_0, what all tasks have in common, with the mean intercept.

@@ -49,11 +49,12 @@ class RelationSettings(MultiTaskKernelModel):
         are shrunk to it at a price, by a `Constant` kernel beside the others. "auto" is "task" for
         shared functions and "shrunk" for other relations. Only for tasks that are solved together;
         others have their own.
-    unseen_task : {"known", "shared", "error"}
-        What to do when a task is to be predicted that was not seen in `fit`. "known" predicts it
-        where the relation can place it, by its group, descriptor, neighbours or inputs, and
-        refuses others; "shared" predicts these by what all tasks share, with the mean intercept;
-        "error" refuses all of them.
+    unseen_task : {"warn", "shared", "error"}
+        What to do if a task is to be predicted that was not seen in `fit`. "warn" and "shared"
+        predict it by its group, descriptor, neighbours or inputs if the relation can place it by
+        these, and otherwise by what all tasks share, with the mean intercept; "warn" then names
+        the task in a warning. "error" refuses it. A relation without a common function refuses
+        tasks that it cannot place.
     cache_size : float
         The largest stack of kernel matrices between the samples of all tasks to hold, in
         megabytes; larger ones are evaluated block by block whenever they are needed, and rows of
@@ -68,7 +69,7 @@ class RelationSettings(MultiTaskKernelModel):
         "relation": [TaskRelation, str, list, tuple, None],
         "specific_cost": [Interval(Real, 1, np.inf, closed="both")],
         "intercept": [StrOptions({"auto", "task", "common", "shrunk"})],
-        "unseen_task": [StrOptions({"known", "error", "shared"})],
+        "unseen_task": [StrOptions({"warn", "shared", "error"})],
         "cache_size": [Interval(Real, 0, None, closed="left")],
         "storage": [StrOptions({"float64", "float32"})],
     }

@@ -11,9 +11,9 @@ import numpy as np
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.tables.encoder import shown
-from kernelhood.tables.model import OWN, SHARED
+from kernelhood.tables.model import OWN, SHARED, warn_of_unseen
 from kernelhood.tables.values import is_text, labels, numbers
-from kernelhood.tasks import as_objects
+from kernelhood.tasks import as_objects, some_of
 
 
 class FramedModel:
@@ -49,14 +49,14 @@ class FramedModel:
         own = self._inner.task_column
         return str(self.model.feature_names_in_[own]) if isinstance(own, Integral) else own
 
-    def predict_frame(self, table: Any, *, unseen: str = "shared") -> Any:
+    def predict_frame(self, table: Any, *, unseen: str = "warn") -> Any:
         """Return predictions, with the task and what they rest on.
 
         Parameters
         ----------
         table : DataFrame of shape (n_rows, n_columns)
             Raw rows.
-        unseen : {"shared", "error"}
+        unseen : {"warn", "shared", "error"}
             As `TableModel.predict_frame` takes it.
 
         Returns
@@ -100,14 +100,20 @@ class FramedModel:
 
     def _placed(self, task: AnyArray, unseen: str) -> AnyArray:
         """Return what each row's prediction rests on; let the model predict unseen tasks."""
+        if self._inner._one_function:  # No task is unseen to a model that has forgotten them.
+            return np.full(len(task), OWN, dtype=object)
         seen = set(self._last.tasks_)
         strange = [name for name in dict.fromkeys(task.tolist()) if name not in seen]
         relation = getattr(self._inner, "relation_", None)
-        if strange and unseen == "shared" and getattr(relation, "common", False):
+        if strange and unseen != "error" and getattr(relation, "common", False):
             self._inner.unseen_task = "shared"
         elif strange:
-            listed = ", ".join(repr(name) for name in strange[:5])
-            raise ValueError(f"the table holds tasks not seen in fit: {listed}.")
+            why = "unseen='error' refuses them"
+            if unseen != "error":
+                why = "fit a model whose tasks share a function, such as relation='mixed'"
+            raise ValueError(f"the table holds tasks not seen in fit: {some_of(strange)}; {why}.")
+        if unseen == "warn":
+            warn_of_unseen(as_objects(strange))
         return as_objects([OWN if name in seen else SHARED for name in task.tolist()])
 
     def _probabilities(self, X: Any, given: dict[str, Any]) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +12,31 @@ from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.tables.encoder import TableEncoder, shown
 from kernelhood.tables.values import as_pandas, labels
+from kernelhood.tasks import some_of
 
-UNSEEN = ("shared", "error")
+#: What to do with rows of tasks that were not in the fit, as `unseen_task` of the estimators.
+UNSEEN = ("warn", "shared", "error")
 
 #: What a prediction rests on: the row's own task, its group, or what all tasks share.
 OWN, GROUP, SHARED = "task", "group", "shared"
+
+
+def warn_of_unseen(names: AnyArray) -> None:
+    """Name tasks that were not in the fit and are predicted by what all tasks share.
+
+    Parameters
+    ----------
+    names : ndarray of shape (n_rows,)
+        The task of every such row.
+    """
+    new = list(dict.fromkeys("" if name is None else name for name in names.tolist()))
+    if new:
+        warnings.warn(
+            f"tasks not seen in fit are predicted by what all tasks share: {some_of(new)}. "
+            "unseen='shared' does so without a warning, and unseen='error' refuses them.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 @dataclass
@@ -62,16 +83,16 @@ class TableModel:
     quantiles: tuple[float, ...] = ()
     record: dict[str, Any] = field(default_factory=dict)
 
-    def predict(self, table: Any, *, unseen: str = "shared") -> AnyArray:
+    def predict(self, table: Any, *, unseen: str = "warn") -> AnyArray:
         """Return the prediction for every row.
 
         Parameters
         ----------
         table : DataFrame of shape (n_rows, n_columns)
             Raw rows; the target need not be among the columns.
-        unseen : {"shared", "error"}
-            Whether rows of a task that was not in the fit are predicted by its group or by what
-            all tasks share, or refused.
+        unseen : {"warn", "shared", "error"}
+            Whether rows of a task that was not in the fit are predicted, by its group or by what
+            all tasks share, or refused. "warn" names tasks that have no known group in a warning.
 
         Returns
         -------
@@ -79,7 +100,7 @@ class TableModel:
         """
         return np.asarray(self.predict_frame(table, unseen=unseen)["prediction"])
 
-    def predict_frame(self, table: Any, *, unseen: str = "shared") -> Any:
+    def predict_frame(self, table: Any, *, unseen: str = "warn") -> Any:
         """Return predictions with what they rest on.
 
         Parameters
@@ -104,15 +125,12 @@ class TableModel:
         by, features = self._placed(table, task, unseen)
         named = np.array(["" if name is None else name for name in task.tolist()], dtype=object)
         known = {"task": named, **({"task_features": features} if features else {})}
-        self._let_in_unseen()
+        if self._shares:
+            self.estimator.unseen_task = "shared"
+        if unseen == "warn":
+            warn_of_unseen(task[by == SHARED])
         columns = {"task": task, "prediction": self._predicted(X, known), "by": by}
         return pd.DataFrame({**columns, **self._spread(X, known)})
-
-    def _let_in_unseen(self) -> None:
-        """Let the estimator, and those of its quantiles, predict tasks by what all share."""
-        quantiles = getattr(self.estimator, "_at_level", {})
-        for one in (self.estimator, *quantiles.values()):
-            one.unseen_task = "shared" if self._shares else "known"
 
     def _has(self, table: Any) -> str:
         return shown(table.columns)
@@ -131,9 +149,15 @@ class TableModel:
             return by, {}
         names = list(dict.fromkeys("" if one is None else one for one in task[new].tolist()))
         if unseen == "error" or not self._shares:
-            why = "" if unseen == "error" else ", and the tasks of this model share no function"
-            listed = ", ".join(repr(name) for name in names[:5]) + ", ..." * (len(names) > 5)
-            raise ValueError(f"column {self.task!r} holds tasks not seen in fit: {listed}{why}.")
+            why = "unseen='error' refuses them"
+            if not self._shares:
+                why = (
+                    "the tasks of this model share no function. Fit again with rows of them, or "
+                    "with search='quick', whose tasks always share one"
+                )
+            raise ValueError(
+                f"column {self.task!r} holds tasks not seen in fit: {some_of(names)}; {why}."
+            )
         by[new] = SHARED
         if self.groups is None or self.groups not in table.columns:
             return by, {}

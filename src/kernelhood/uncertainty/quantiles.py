@@ -69,7 +69,10 @@ class QuantilePath(LossChoice):
         check_is_fitted(self)
         levels = checked_levels(quantiles)
         known = {} if task_features is None else {"task_features": task_features}
-        self._read_points(X, task, reset=False)  # What is wrong with these is said before the work.
+        # What is wrong with these is said before the work, and once for all levels.
+        labels = self._read_points(X, task, reset=False)[1]
+        if labels is not None:
+            self._check_tasks(labels, self.tasks_)
         self._fit_levels(levels)
         values = [self._at_level[level].predict(X, task=task, **known) for level in levels]
         return np.sort(np.stack(values, axis=-1), axis=-1)
