@@ -35,15 +35,11 @@ NAMED = ["--task", "shop", "--target", "sold"]
         ([*NAMED, "--kernels", "none.toml"], "No such file"),
         ([*NAMED, "--quantiles", "0.9", "0.1"], "quantiles must be levels between 0 and 1"),
         ([*NAMED, "--probability"], "probability is for classification"),
-        ([*NAMED, "--kind", "classification"], "target='sold' holds 48 classes"),
+        ([*NAMED, "--kind", "classification"], "target='sold' holds 48 different numbers"),
     ],
 )
 def test_fit_says_what_is_wrong(words, said, table, say, tmp_path):
     words = [*words, "--search", "quick"]
-    if "classification" in words:
-        words += ["--drop", "x1"]
-        plain_table(n_samples=60).to_csv(tmp_path / "long.csv", index=False)
-        table, said = tmp_path / "long.csv", "target='sold' holds 180 classes"
     code, out, errors = say("fit", table, "--out", tmp_path / "m.skops", *words)
     assert (code, out) == (1, "")
     assert errors.startswith("kernelhood: ")

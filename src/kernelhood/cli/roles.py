@@ -22,6 +22,7 @@ def add_roles(parser: argparse.ArgumentParser, *, required: bool) -> None:
     add("--task", metavar="COLUMN", required=required, help="column that names the task")
     add("--target", metavar="COLUMN", required=required, help="column to predict")
     add("--kind", choices=(CLASSIFICATION, REGRESSION), help="default: from the target's values")
+    add("--max-classes", type=int, metavar="N", help="take so many values for classes")
     add("--groups", metavar="COLUMN", help="column that groups tasks, such as their region")
     add("--features", nargs="+", metavar="COLUMN", help="columns to learn from (default: others)")
     add("--drop", nargs="+", metavar="COLUMN", default=[], help="columns not to learn from")
@@ -31,5 +32,5 @@ def add_roles(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 def roles_of(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that name columns, as `fit_table` takes them."""
-    names = ("task", "target", "kind", "groups", "features", "drop", "categories", "dates")
-    return {name: getattr(args, name) for name in names}
+    names = "task target kind max_classes groups features drop categories dates"
+    return {name: getattr(args, name) for name in names.split()}

@@ -40,6 +40,7 @@ def fit_table(
     drop: Any = (),
     categories: Any = (),
     dates: Any = (),
+    max_classes: int | None = None,
     kernels: Any = "auto",
     holdout: float | None = None,
     holdout_after: str | None = None,
@@ -67,6 +68,9 @@ def fit_table(
         Columns to learn from, or not to; by default all but task, target and groups.
     categories, dates : sequence of str
         Features that are categories or dates, whatever they look like.
+    max_classes : int, optional
+        The most classes that the target may have. By default 100, 30 if they are whole numbers,
+        none if they are numbers with fractions, and no more than half as many as rows, or ten.
     kernels : {"auto", "small", "paper"}, path-like, KernelBank or list of dict
         The base kernels; see `make_bank`.
     holdout : float, optional
@@ -101,9 +105,10 @@ def fit_table(
     """
     table = as_pandas(table)
     _check(kind, kernels, holdout, holdout_after, search)
-    rows = read_rows(table, Roles(task, target, kind, groups, features, drop, categories, dates))
+    roles = Roles(task, target, kind, groups, features, drop, categories, dates, max_classes)
+    rows = read_rows(table, roles)
     settings = _Settings(kernels, search, n_jobs, verbose, tuple(categories), tuple(dates))
-    _check_extras(rows.kind, quantiles, probability)
+    levels = _check_extras(rows.kind, quantiles, probability)
     whole = _Encoded(rows, settings)
     held_out = _held_out(whole, holdout, holdout_after)
     trained = whole if held_out is None else _Encoded(rows.take(~held_out), settings)
@@ -115,16 +120,14 @@ def fit_table(
         scores = trained.scores_of(found.best_estimator_, rows.take(held_out))
     if probability:
         estimator = whole.refit(estimator.set_params(probability=True))
-    levels = tuple(float(level) for level in quantiles)
     if levels:  # A saved model has left the rows behind that levels are fitted to.
         estimator.predict_quantiles(whole.X[:1], task=rows.task[:1], quantiles=levels)
     model = TableModel(whole.encoder, estimator, task, target, rows.kind, groups, levels)
-    judged = _LEFT_OUT if held_out is None else _HELD_OUT
     model.record = {
         **whole.described(estimator),
         "fingerprint": fingerprint(table),
         "choice": described_choice(found),
-        "judged": judged,
+        "judged": _LEFT_OUT if held_out is None else _HELD_OUT,
         "scores": scores,
     }
     model.record["notes"] = [*rows.notes, *worth_a_look(model)]
@@ -145,16 +148,15 @@ def _check(kind: Any, kernels: Any, holdout: Any, after: Any, search: str) -> No
         read_bank(kernels)
 
 
-def _check_extras(kind: str, quantiles: Any, probability: bool) -> None:
-    """Raise where what predictions should have besides does not suit the target."""
+def _check_extras(kind: str, quantiles: Any, probability: bool) -> tuple[float, ...]:
+    """Return the levels, or raise if what predictions should have does not suit the target."""
     if probability and kind == REGRESSION:
         raise ValueError("probability is for classification; regression has quantiles.")
     if probability and "probability" not in MTONMKLClassifier().get_params():
         raise ValueError("probability is not there: the estimators of this version have none.")
     if len(quantiles) and kind == CLASSIFICATION:
         raise ValueError("quantiles are for regression; classification has probability.")
-    if len(quantiles):
-        checked_levels(quantiles)
+    return tuple(checked_levels(quantiles)) if len(quantiles) else ()
 
 
 def _held_out(whole: _Encoded, share: float | None, after: str | None) -> AnyArray | None:

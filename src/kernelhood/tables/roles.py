@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood._typing import AnyArray
+from kernelhood._typing import AnyArray, Array
 from kernelhood.tables.encoder import shown
 from kernelhood.tables.values import days, labels, numbers
 
@@ -16,7 +16,10 @@ CLASSIFICATION, REGRESSION = "classification", "regression"
 
 #: Whole numbers with at most so many different values are classes unless the user says otherwise.
 MOST_NUMBERED_CLASSES = 10
-_MOST_CLASSES = 100
+#: The most classes that are taken unless the user asks for more. There is one SVM for each pair of
+#: them: 435 and 4950. Codes in common use, such as digits and letters, have at most 26 values, and
+#: a number with more than 30 is mostly a quantity; names of classes leave less doubt.
+_MOST_NUMBERS, _MOST_NAMES = 30, 100
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Roles:
         Columns not to learn from.
     categories, dates : sequence of str
         Features that are categories or dates, whatever they look like.
+    max_classes : int, optional
+        The most classes that the target may have; by default what its values look like.
     """
 
     task: str
@@ -47,6 +52,7 @@ class Roles:
     drop: Sequence[str] = ()
     categories: Sequence[str] = ()
     dates: Sequence[str] = ()
+    max_classes: int | None = None
 
     def feature_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the features among the columns of a table, or raise where one is not there."""
@@ -143,7 +149,10 @@ def read_rows(table: Any, roles: Roles) -> Rows:
         raise ValueError("there is 1 row to learn from; at least 2 rows are needed.")
     kept = table.loc[usable]
     kind = roles.kind or kind_of_target(kept[roles.target])
-    y = _targets(kept[roles.target], target[usable], kind, roles.target)
+    if kind == CLASSIFICATION:
+        y = _classes(kept[roles.target], target[usable], roles)
+    else:
+        y = _numbers(kept[roles.target], roles.target)
     known = task[usable]
     groups = None if roles.groups is None else _groups(kept[roles.groups], known, roles.groups)
     return Rows(kept[features].reset_index(drop=True), y, known, kind, groups, notes)
@@ -166,20 +175,42 @@ def kind_of_target(column: Any) -> str:
     return CLASSIFICATION if whole and few else REGRESSION
 
 
-def _targets(column: Any, named: AnyArray, kind: str, name: str) -> AnyArray:
-    if kind == CLASSIFICATION:
-        classes = sorted(set(named.tolist()))
-        if len(classes) < 2:
-            raise ValueError(
-                f"target={name!r} holds only the class {classes[0]!r}: there is nothing to tell "
-                "apart."
-            )
-        if len(classes) > _MOST_CLASSES:
-            raise ValueError(
-                f"target={name!r} holds {len(classes)} classes; at most {_MOST_CLASSES} are "
-                "taken. Is it a number? Then kind is regression."
-            )
-        return np.array(named.tolist())
+def _classes(column: Any, named: AnyArray, roles: Roles) -> AnyArray:
+    """Return the classes, or raise if they are one, or more than their values call for."""
+    count = len(set(named.tolist()))
+    if count < 2:
+        raise ValueError(
+            f"target={roles.target!r} holds only the class {named[0]!r}: there is nothing to tell "
+            "apart."
+        )
+    values, wrong = numbers(column)
+    is_number = not wrong.any() and not np.isnan(values).any()
+    most = roles.max_classes
+    if most is None:
+        most = _most_classes(values if is_number else None, len(named))
+    if count > most:
+        what, other = "values", ""
+        if is_number:
+            what, other = "numbers", " use kind='regression' (--kind regression), or"
+        raise ValueError(
+            f"target={roles.target!r} holds {count} different {what} in {len(named)} rows, too "
+            f"many for kind='classification':{other} say that they are classes by "
+            f"max_classes={count} (--max-classes {count})."
+        )
+    return np.array(named.tolist())
+
+
+def _most_classes(values: Array | None, n_rows: int) -> int:
+    """Return the most classes that targets may be without a word; values are those of numbers."""
+    if values is not None and np.any(values != np.rint(values)):
+        return 0
+    # A class needs a row to learn from and another one to judge by.
+    enough = max(MOST_NUMBERED_CLASSES, n_rows // 2)
+    return min(_MOST_NAMES if values is None else _MOST_NUMBERS, enough)
+
+
+def _numbers(column: Any, name: str) -> Array:
+    """Return the targets of a regression, or raise if one is not a number."""
     values, wrong = numbers(column)
     bad = wrong | np.isnan(values)
     if bad.any():
