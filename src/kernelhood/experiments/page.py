@@ -136,21 +136,22 @@ def page(title: str, body: list[str]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def picture(figure: Any, kind: str) -> bytes:
-    """Return a figure as a file of a kind, the same bytes for the same figure.
+def pictures(figure: Any) -> tuple[bytes, bytes]:
+    """Return a figure as SVG and as PNG, the same bytes for the same figure.
 
     Parameters
     ----------
     figure : matplotlib figure
         The figure.
-    kind : {"png", "svg"}
-        Format.
     """
     matplotlib = import_extra("matplotlib", "bench")
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # the layout is found; it need not be sought for every format
-    content = io.BytesIO()
-    metadata = {"Date": None} if kind == "svg" else {}
-    with matplotlib.rc_context({"svg.hashsalt": "kernelhood"}):
-        figure.savefig(content, format=kind, dpi=130, bbox_inches="tight", metadata=metadata)
-    return content.getvalue()
+    figure.set_layout_engine("none")  # layout and edges are found once for both formats
+    edges = figure.get_tightbbox().padded(0.1)
+    files = []
+    for kind, metadata in (("svg", {"Date": None}), ("png", {})):
+        content = io.BytesIO()
+        with matplotlib.rc_context({"svg.hashsalt": "kernelhood"}):
+            figure.savefig(content, format=kind, dpi=130, bbox_inches=edges, metadata=metadata)
+        files.append(content.getvalue())
+    return files[0], files[1]

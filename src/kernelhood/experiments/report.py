@@ -27,7 +27,7 @@ from kernelhood.experiments.formats import (
     to_text,
 )
 from kernelhood.experiments.methods.names import BEST, PROPOSED
-from kernelhood.experiments.page import heading, page, picture, plain_table
+from kernelhood.experiments.page import heading, page, pictures, plain_table
 from kernelhood.experiments.score_figures import plot_scores, plot_task_scores
 from kernelhood.experiments.statistics import against_cells, choose_blocks, differences_cells
 from kernelhood.experiments.store import write_file
@@ -83,10 +83,9 @@ def write_report(
         written.append(write_file(folder / "table.md", markdown))
         written.append(write_file(folder / "table.tex", to_latex(results) + "\n"))
         for drawn in _draw(results):
-            svg = picture(drawn.figure, "svg")
+            svg, png = pictures(drawn.figure)
             images.append((drawn, svg))
             written.append(write_file(folder / "figures" / f"{drawn.name}.svg", svg))
-            png = picture(drawn.figure, "png")
             written.append(write_file(folder / "figures" / f"{drawn.name}.png", png))
     body = [*_opening(results, images[:1]), *_table(results), *_figures(images[1:])]
     html = page(TITLE, [*body, *_making(results, command)])
