@@ -128,9 +128,10 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
 def test_a_compressed_file_that_is_none_or_not_whole_is_refused(results, tmp_path):
     results.to_csv(tmp_path / "results.csv.gz", index=False)
     whole = (tmp_path / "results.csv.gz").read_bytes()
-    broken = bytearray(whole)
-    broken[len(whole) // 2] ^= 255
-    for number, content in enumerate([b"dataset,method,score\n", whole[:-20], whole[:30], broken]):
+    damaged = [b"dataset,method,score\n", whole[:-20], whole[:30]]
+    for place in range(40, len(whole), len(whole) // 6):  # in the first line, and further on
+        damaged.append(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+    for number, content in enumerate(damaged):
         path = tmp_path / f"{number}.csv.gz"
         path.write_bytes(content)
         with pytest.raises(ValueError, match=f"{number}.csv.gz is not a table of results"):

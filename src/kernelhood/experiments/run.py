@@ -220,7 +220,7 @@ def read_results(path: str | PathLike[str]) -> Any:
         raise FileNotFoundError(f"{path} is not there: results are a file such as results.csv.")
     try:
         head = next(csv.reader([_first_line(place)]), [])
-    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
+    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a table of results: it is no text.") from error
     lacking = [name for name in ("dataset", "method", "score") if name not in head]
     if lacking:
