@@ -13,6 +13,22 @@ def rng():
 
 
 @pytest.fixture(scope="session")
+def cluster():
+    """Return two Dask worker processes that listen on loopback only; a killed one comes back."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        scheduler_port=0,
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address=None,
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
 def small_bank():
     return kh.KernelBank(
         [

@@ -16,21 +16,6 @@ from kernelhood.parallel import on_cluster, shown
 distributed = pytest.importorskip("distributed")
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Return two worker processes that listen on loopback only."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        scheduler_port=0,
-        dashboard_address=None,
-        worker_dashboard_address=None,
-    ) as cluster:
-        yield cluster
-
-
 def samples():
     rng = np.random.default_rng(0)
     X, task = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
@@ -43,17 +28,6 @@ def searched(n_jobs=None):
     grid = {"C": [0.1, 1.0, 10.0], "beta": [0.01, 0.1]}
     search = kh.KernelSearchCV(model, grid, cv=4, n_jobs=n_jobs).fit(X, y, task=task)
     return search.cv_results_["mean_test_score"], search.best_estimator_.weights_
-
-
-def test_a_search_and_a_fit_equal_the_local_ones(cluster):
-    X, y, task = samples()
-    local, model = searched(), kh.MTONMKLRegressor().fit(X, y, task=task)
-    with on_cluster(cluster.scheduler_address):
-        spread = searched(n_jobs=-1)
-        other = kh.MTONMKLRegressor(n_jobs=-1).fit(X, y, task=task)
-    for mine, theirs in zip(local, spread, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    np.testing.assert_array_equal(model.predict(X, task=task), other.predict(X, task=task))
 
 
 def fitted_apart(n_jobs=None):

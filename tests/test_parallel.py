@@ -2,6 +2,7 @@ import os
 import signal
 import sys
 import threading
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
@@ -12,36 +13,40 @@ def square(x):
     return x * x
 
 
-def die_at_first(item):
-    """Kill the worker that meets `item` first; do it the second time."""
+def deadly(item):
+    """Kill the worker that meets number 0 first, and every one that meets number 1."""
     number, flag = item
-    if number == 1 and not os.path.exists(flag):
+    if number == 1 or not os.path.exists(flag):
         open(flag, "w").close()
         os.kill(os.getpid(), signal.SIGKILL)
     return number
 
 
-def die_at_one(number):
-    if number == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+@pytest.mark.parametrize("n_jobs", [None, 2])
 def test_every_result_has_its_number(n_jobs):
     assert sorted(run_as_completed(square, [3, 4, 5], n_jobs=n_jobs)) == [(0, 9), (1, 16), (2, 25)]
 
 
-def test_what_a_dead_worker_had_is_done_again(tmp_path):
-    items = [(number, str(tmp_path / "flag")) for number in range(6)]
-    found = sorted(run_as_completed(die_at_first, items, n_jobs=2))
-    assert found == [(number, number) for number in range(6)]
-
-
-def test_what_kills_every_worker_is_given_up_and_the_rest_done():
-    found = dict(run_as_completed(die_at_one, [0, 1, 2], n_jobs=2))
+def test_what_a_dead_worker_had_is_done_again_unless_it_kills_all_of_them(tmp_path):
+    items = [(number, str(tmp_path / f"flag {number}")) for number in range(2)]
+    found = dict(run_as_completed(deadly, items, n_jobs=2))
     assert isinstance(found.pop(1), WorkerDied)
-    assert found == {0: 0, 2: 2}
+    assert found == {0: 0}
+
+
+def test_what_is_left_after_a_death_is_handed_out_again(monkeypatch):
+    rounds = []
+
+    def one_and_a_death(function, items, n_jobs):
+        rounds.append(list(items))
+        number, item = next(iter(items.items()))
+        yield number, function(item)
+        if len(items) > 1:
+            raise BrokenProcessPool
+
+    monkeypatch.setattr("kernelhood.parallel._spread", one_and_a_death)
+    assert list(run_as_completed(square, [3, 4, 5], n_jobs=2)) == [(0, 9), (1, 16), (2, 25)]
+    assert rounds == [[0, 1, 2], [1, 2], [2]]
 
 
 def test_no_dask_is_one_clear_error(monkeypatch):

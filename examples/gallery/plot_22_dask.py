@@ -21,7 +21,7 @@ model = kh.MTONMKLRegressor(
 grid = {"beta": [0.003, 0.01, 0.03, 0.1, 0.3], "specific_cost": [1.0, 4.0]}
 
 with LocalCluster(
-    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
 ) as cluster:
     search = kh.KernelSearchCV(model, grid, cv=3, n_jobs=-1)
     with kh.parallel.on_cluster(cluster.scheduler_address):

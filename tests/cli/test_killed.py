@@ -27,7 +27,7 @@ def killed(arguments, seconds):
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def moments(arguments, out, count=5):
+def moments(arguments, out, count=3):
     """Yield after each of some kills, spread over the time that the command takes."""
     began = time.perf_counter()
     assert main(arguments) == 0
