@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 import kernelhood as kh
 
 rng = np.random.default_rng(0)
-task = np.repeat(np.arange(20), 200)
+task = np.repeat(np.arange(20), 100)
 X = rng.normal(size=(len(task), 4))
 y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] * np.cos(task) + 0.2 * rng.normal(size=len(task))
-test = np.tile(np.arange(200) >= 100, 20)
+test = np.tile(np.arange(100) >= 50, 20)
 
 spreads = [0.5, 1.5, 4.0]
 counts = [5, 10, 20, 40, 80]

@@ -33,13 +33,13 @@ class MTONMKLClassifierCV(ClassifierMixin, SelfTuned):
     Examples
     --------
     >>> import kernelhood as kh
-    >>> data = kh.datasets.make_multitask(3, 20, random_state=0)
-    >>> model = kh.MTONMKLClassifierCV(cv=2).fit(data.X, data.y, task=data.task)
+    >>> data = kh.datasets.make_multitask(3, 12, random_state=0)
+    >>> model = kh.MTONMKLClassifierCV(cv=2, kernels="small", probability=True)
+    >>> model = model.fit(data.X, data.y, task=data.task)
     >>> "relation" in model.best_params_, bool(model.dual_gap_ <= 1e-3)
     (True, True)
-    >>> told = model.set_params(probability=True).fit(data.X, data.y, task=data.task)
-    >>> told.predict_proba(data.X, task=data.task).shape
-    (60, 2)
+    >>> model.predict_proba(data.X, task=data.task).shape
+    (36, 2)
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -125,10 +125,10 @@ class MTONMKLRegressorCV(RegressorMixin, SelfTuned):
     --------
     >>> import kernelhood as kh
     >>> data = kh.datasets.make_multitask(3, 20, kind="regression", random_state=0)
-    >>> model = kh.MTONMKLRegressorCV(cv=2).fit(data.X, data.y, task=data.task)
+    >>> model = kh.MTONMKLRegressorCV(cv=2, kernels="small", loss="squared", calibration=0.3)
+    >>> model = model.fit(data.X, data.y, task=data.task)
     >>> model.predict(data.X, task=data.task).shape
     (60,)
-    >>> model = model.set_params(calibration=0.3).fit(data.X, data.y, task=data.task)
     >>> model.predict_interval(data.X, task=data.task, coverage=0.8).shape
     (60, 2)
     """

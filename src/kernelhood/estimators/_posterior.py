@@ -86,8 +86,8 @@ class GaussianRegression(RelatedTasks, QuantilePath):
         --------
         >>> import numpy as np, kernelhood as kh
         >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(80, 1))
-        >>> y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=80)
+        >>> X = rng.normal(size=(40, 1))
+        >>> y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=40)
         >>> model = kh.MTONMKLRegressor(loss="squared", formulation="evidence").fit(X, y)
         >>> mean, std = model.predict([[0.0], [9.0]], return_std=True)
         >>> bool(0.2 < std[0] < 0.4), bool(std[1] > 2.0 * std[0])

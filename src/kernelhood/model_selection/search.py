@@ -92,11 +92,10 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> import kernelhood as kh
-    >>> data = kh.datasets.load_digits_tasks()
-    >>> rows = slice(0, 400)
+    >>> data = kh.datasets.make_multitask(3, 20, random_state=0)
     >>> model = kh.MTONMKLClassifier(formulation="corrected")
     >>> search = kh.KernelSearchCV(model, {"C": [0.5, 1, 2], "beta": [1, 4]}, cv=2)
-    >>> search.fit(data.X[rows], data.y[rows], task=data.task[rows]).n_models_
+    >>> search.fit(data.X, data.y, task=data.task).n_models_
     4
     """
 
