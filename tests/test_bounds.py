@@ -39,27 +39,27 @@ def gains_of(stacks, signs):
 
 
 @given(seed=st.integers(0, 1000), log_rho=st.floats(-2.0, 2.0), radius=st.floats(0.1, 5.0))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_complexity_below_geometric_below_arithmetic(seed, log_rho, radius):
     """The expectation over all signs, so that no chance is in it."""
-    stacks, neighborhoods = draw(seed, sizes=(2, 3, 2))
+    stacks, neighborhoods = draw(seed, sizes=(2, 2, 2))
     grams = [np.einsum("mij,lij->ml", Ks, Ks) for Ks in stacks]
     size = {"rho": 10.0**log_rho, "radius": radius}
     values = [
         _largest_gain(grams, gains_of(stacks, (1.0, *signs)), neighborhoods, size["rho"])
-        for signs in itertools.product([-1.0, 1.0], repeat=6)
+        for signs in itertools.product([-1.0, 1.0], repeat=5)
     ]
-    exact = np.mean(np.sqrt(radius * np.array(values))) / 7
+    exact = np.mean(np.sqrt(radius * np.array(values))) / 6
     terms = terms_of(stacks, neighborhoods)
-    tight = rademacher_bound(terms, 7, **size)
-    loose = rademacher_bound(terms, 7, form="arithmetic", **size)
+    tight = rademacher_bound(terms, 6, **size)
+    loose = rademacher_bound(terms, 6, form="arithmetic", **size)
     assert 0.0 < exact <= tight <= loose * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_estimate_is_below_the_bound(seed):
     stacks, neighborhoods = draw(seed)
-    estimate = monte_carlo_complexity(stacks, neighborhoods, rho=100.0, n_draws=200, random_state=0)
+    estimate = monte_carlo_complexity(stacks, neighborhoods, rho=100.0, n_draws=100, random_state=0)
     bound = rademacher_bound(terms_of(stacks, neighborhoods), 17, rho=100.0)
     assert 0.8 * bound < estimate < bound
 
@@ -84,14 +84,14 @@ def test_the_estimate_is_the_mean_over_signs():
     stacks, neighborhoods = draw(3, sizes=(3, 2))
     rho, radius = 0.5, 2.0
     values = []
-    for signs in itertools.product([-1.0, 1.0], repeat=5):
-        best = largest_gain(stacks, gains_of(stacks, signs), neighborhoods, rho)
+    for signs in itertools.product([-1.0, 1.0], repeat=4):  # turned round they are the same
+        best = largest_gain(stacks, gains_of(stacks, (1.0, *signs)), neighborhoods, rho)
         values.append(np.sqrt(radius * best) / 5)
     exact = np.mean(values)
     estimate = monte_carlo_complexity(
-        stacks, neighborhoods, rho=rho, radius=radius, n_draws=400, random_state=0
+        stacks, neighborhoods, rho=rho, radius=radius, n_draws=200, random_state=0
     )
-    error = np.std(values) / np.sqrt(400)
+    error = np.std(values) / np.sqrt(200)
     assert abs(estimate - exact) < 4.0 * error
     assert exact <= rademacher_bound(terms_of(stacks, neighborhoods), 5, rho=rho, radius=radius)
 
@@ -109,7 +109,7 @@ def test_the_estimate_is_close_to_the_bound_for_many_tasks():
     stacks, neighborhoods = draw(7, sizes=(8, 8, 8, 8))
     size = {"rho": 1e-6, "radius": 1.0}
     bound = rademacher_bound(terms_of(stacks, neighborhoods), 32, **size)
-    estimate = monte_carlo_complexity(stacks, neighborhoods, n_draws=200, random_state=0, **size)
+    estimate = monte_carlo_complexity(stacks, neighborhoods, n_draws=100, random_state=0, **size)
     assert 0.8 * bound < estimate < bound
 
 

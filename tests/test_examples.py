@@ -1,6 +1,8 @@
 import importlib.util
+import io
 import re
 import runpy
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +28,9 @@ def digits():
 def run(digits, tmp_path_factory):
     """Run the script once; return its exit code, its output and its folder."""
     out = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    with pytest.MonkeyPatch.context() as patch:
-        said = []
-        patch.setattr("builtins.print", lambda *parts: said.append(" ".join(map(str, parts))))
+    with redirect_stdout(io.StringIO()) as said:
         code = digits.main(["--out", str(out), "--seed", "0"])
-    return code, "\n".join(said), out
+    return code, said.getvalue(), out
 
 
 def test_prints_every_task_with_an_accuracy_far_above_chance(run):
@@ -102,6 +102,7 @@ def run_blocks(page):
     return names
 
 
+@pytest.mark.slow
 def test_the_first_example_runs_as_printed_and_opens_the_site(capsys):
     run_blocks("README.md")
     first, *others = capsys.readouterr().out.splitlines()
@@ -116,6 +117,7 @@ def test_the_page_of_methods_runs_as_printed():
     assert len(run_blocks("docs/methods.md")["METHODS"]) == 7
 
 
+@pytest.mark.slow
 def test_the_guide_runs_as_printed():
     pytest.importorskip("pandas")
     assert run_blocks("docs/guide.md")["search"].best_score_ > 0.9
@@ -206,7 +208,7 @@ def test_the_example_of_an_old_model_shows_the_gain(capsys):
     spec = importlib.util.spec_from_file_location("old_model", ROOT / "examples" / "old_model.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.main(["--repetitions", "8"]) == 0
+    assert module.main(["--repetitions", "5"]) == 0
     text = capsys.readouterr().out
     means = {
         name: float(re.search(rf"{name} +([-\d.]+) \+-", text).group(1))
@@ -251,8 +253,8 @@ def test_a_page_for_beginners_runs_as_printed(page):
 
 
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
-# These take longest, and run only when the documentation is built.
-SLOW = ("plot_02", "plot_12", "plot_13")
+# These two take longest, and run only when the documentation is built.
+SLOW = ("plot_12", "plot_13")
 
 
 def test_the_gallery_is_large():
@@ -269,6 +271,7 @@ def test_an_example_of_the_gallery_ends_in_a_picture(path):
     assert any(ax.has_data() for ax in figure.axes)
 
 
+@pytest.mark.slow
 def test_the_demo_is_ahead_where_it_says_so_and_writes_what_it_names(tmp_path, capsys):
     pytest.importorskip("pandas")
     demo = runpy.run_path(str(ROOT / "examples" / "demo.py"))

@@ -130,7 +130,7 @@ def overlaps(texts):
     return [(a, b) for a, b in pairwise(boxes) if a.overlaps(b)]
 
 
-@pytest.mark.parametrize(("n_tasks", "n_kernels"), [(5, 10), (60, 80)])
+@pytest.mark.parametrize(("n_tasks", "n_kernels"), [(5, 10), (60, 30)])
 def test_labels_do_not_touch(n_tasks, n_kernels):
     for ax in drawings(n_tasks, n_kernels):
         ax.figure.draw_without_rendering()

@@ -1,11 +1,13 @@
 import gzip
 from datetime import date, timedelta
+from functools import lru_cache
 
 import numpy as np
 import pytest
 from tiny_files import daily_header, daily_line, load_value, write_load
 
 from kernelhood.datasets import DataFileError, load_load
+from kernelhood.datasets._gefcom import HourlySeries, read_daily
 
 MISSING = 24 + 5  # the hour that no zone observed
 CALENDAR = ["year", "season", "month", "weekday", "holiday"]
@@ -206,18 +208,33 @@ def test_damaged_holiday_list_names_the_line(gefcom, home, text, problem):
         load(home)
 
 
+read_real = lru_cache(read_daily)
+
+
+@pytest.fixture
+def real_loads(real_home, monkeypatch):
+    """Return the folder of the real files, each of which is read once for all tests."""
+
+    def read(*arguments, **more):
+        found = read_real(*arguments, **more)
+        return HourlySeries(found.units, found.values.copy())
+
+    monkeypatch.setattr("kernelhood.datasets.load.read_daily", read)
+    return real_home
+
+
 @pytest.fixture(scope="module")
 def hours_of_history():
     return 1_650 * 24
 
 
-def test_published_counts(real_home, hours_of_history):
-    data = load_load(real_home, random_state=0)
+def test_published_counts(real_loads, hours_of_history):
+    data = load_load(real_loads, random_state=0)
     assert data.task_names == [f"zone {zone}" for zone in range(1, 21)]
     assert data.X.shape == (40_000, 13)
     assert data.feature_names == [*(f"lag {lag}" for lag in range(1, 9)), *CALENDAR]
     assert {(data.task == name).sum() for name in data.task_names} == {2_000}
-    every = load_load(real_home, n_samples=None, scale=False, zones=[1, 3, 7], lags=1)
+    every = load_load(real_loads, n_samples=None, scale=False, zones=[1, 3, 7], lags=1)
     # 1,530 hours are blank: eight weeks with an hour more after each, the end, and the first hour.
     assert len(set(every.sample_id)) == hours_of_history - 1_530 - 8 - 1
     means = [every.y[every.task == name].mean() for name in every.task_names]
@@ -226,16 +243,16 @@ def test_published_counts(real_home, hours_of_history):
     np.testing.assert_array_equal(zone_3, zone_7)
 
 
-def test_no_leakage_in_the_real_file(real_home):
-    data = load_load(real_home, n_samples=None, zones=[1], lags=8, scale=False)
+def test_no_leakage_in_the_real_file(real_loads):
+    data = load_load(real_loads, n_samples=None, zones=[1], lags=8, scale=False)
     load_at = dict(zip(data.sample_id.tolist(), data.y.tolist(), strict=True))
     for row, hour in zip(data.X[::97], data.sample_id[::97].tolist(), strict=True):
         for lag in range(1, 9):
             assert row[lag - 1] == load_at.get(hour - lag, row[lag - 1])
 
 
-def test_fill_and_temperature_on_the_real_files(real_home, hours_of_history):
-    data = load_load(real_home, n_samples=None, zones=[1], lags=1, fill=True, temperature=True)
+def test_fill_and_temperature_on_the_real_files(real_loads, hours_of_history):
+    data = load_load(real_loads, n_samples=None, zones=[1], lags=1, fill=True, temperature=True)
     # Only the 18 hours that no file gives, and the hour behind them, stay out.
     assert len(data.y) == hours_of_history - 18 - 1 - 1
     assert np.isfinite(data.X).all()

@@ -7,6 +7,8 @@ from tests.experiments.tiny import METHODS, make_tiny
 
 pytest.importorskip("pandas")
 
+FURTHER = ["weights", "alignment", "trace"]
+
 
 @pytest.fixture(scope="session")
 def tiny():
@@ -19,9 +21,17 @@ def results(tiny):
     return run({"tiny": tiny, "curves": make_tiny("regression")}, METHODS, runs=2)
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the figures out, which take longest."""
+    monkeypatch.setattr("kernelhood.experiments.report._draw", lambda results: [])
+
+
 @pytest.fixture(scope="session")
 def written(results, tmp_path_factory):
-    """Write the report once; return its folder and the files."""
+    """Write the report once, with all kinds of figures for "tiny"; return folder and files."""
     pytest.importorskip("matplotlib")
+    results = results.astype(dict.fromkeys(FURTHER, object))
+    results.loc[results["dataset"] == "curves", FURTHER] = None
     out = tmp_path_factory.mktemp("reports") / "new" / "report"
     return out, write_report(results, out, command="kernelhood bench <tiny> --out report")

@@ -23,9 +23,11 @@ JOBS = [Job("digits", "mt-onmkl", run, 0, "accuracy", 0.2, "quick") for run in r
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    """Run on the digits; return the folder and what was said."""
+    """Run on the digits without figures; return the folder and what was said."""
     out = tmp_path_factory.mktemp("bench") / "report"
-    return out, report_bench(["digits"], out, quiet=True, command="kernelhood bench", **SMALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernelhood.experiments.report._draw", lambda results: [])
+        return out, report_bench(["digits"], out, quiet=True, command="kernelhood bench", **SMALL)
 
 
 def test_the_text_has_table_statistics_and_files(bench):
@@ -42,12 +44,6 @@ def test_accuracies_on_digits_are_far_above_chance(bench):
     out, _ = bench
     lines = (out / "table.md").read_text(encoding="utf-8").splitlines()[2:4]
     assert all(float(line.split("|")[2]) > 95 for line in lines)
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the figures out, which take longest."""
-    monkeypatch.setattr("kernelhood.experiments.report._draw", lambda results: [])
 
 
 def test_started_again_it_only_reads(bench, undrawn, monkeypatch, capsys):

@@ -60,7 +60,7 @@ def test_every_figure_is_drawn(page):
         "return [...document.images].map(i => [i.complete, i.naturalWidth, i.clientWidth, i.alt])"
     )
     images = page.execute_script(script)
-    assert len(images) == 10
+    assert len(images) == 7
     for complete, natural, shown, caption in images:
         assert complete
         assert natural > 100

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -53,6 +53,7 @@ def test_the_papers_table_gives_holms_p():
     assert table.index[:2].tolist() == ["itl", "avmtmkl"]
 
 
+@settings(max_examples=25, deadline=None)
 @given(st.integers(3, 6), st.integers(2, 8), st.integers(0, 99))
 def test_friedman_agrees_with_scipy(k, n, seed):
     matrix = np.random.default_rng(seed).normal(size=(n, k))
@@ -62,6 +63,7 @@ def test_friedman_agrees_with_scipy(k, n, seed):
     assert ours.p_value == pytest.approx(theirs.pvalue, abs=1e-9)
 
 
+@settings(max_examples=25, deadline=None)
 @given(arrays(np.int64, (5, 4), elements=st.integers(0, 3)))
 def test_with_ties_the_corrected_friedman_agrees_with_scipy(matrix):
     if not any(len(set(line)) > 1 for line in matrix.tolist()):

@@ -16,14 +16,14 @@ def model(**settings):
     return kh.MTONMKLRegressor(beta=0.01).set_params(**settings)
 
 
-@pytest.mark.parametrize("relation", [None, "functions", "mixed"])
+@pytest.mark.parametrize("relation", [None, "mixed"])
 @pytest.mark.parametrize("formulation", ["corrected", "printed"])
 def test_every_level_is_the_model_of_its_own_loss(relation, formulation):
-    data = make_samples("regression", sizes=(30, 40, 20))
-    settings = {"relation": relation, "formulation": formulation, "tol": 1e-5}
+    data = make_samples("regression", sizes=(20, 25, 15))
+    settings = {"relation": relation, "formulation": formulation, "tol": 1e-7}
     found = model(**settings).fit(data.X, data.y, task=data.task)
     values = found.predict_quantiles(data.X, task=data.task, quantiles=LEVELS)
-    assert values.shape == (90, 5)
+    assert values.shape == (60, 5)
     assert np.all(np.diff(values, axis=1) >= 0.0)
     alone = [
         model(**settings, loss="quantile", quantile=level)
@@ -32,10 +32,10 @@ def test_every_level_is_the_model_of_its_own_loss(relation, formulation):
         for level in LEVELS
     ]
     np.testing.assert_allclose(values, np.sort(np.stack(alone, axis=1), axis=1), atol=0.02)
-    assert all(one.dual_gap_ <= 1e-5 for one in found._at_level.values())
+    assert all(one.dual_gap_ <= 1e-7 for one in found._at_level.values())
 
 
-@pytest.mark.parametrize("relation", [None, "functions", "mixed"])
+@pytest.mark.parametrize("relation", [None, "mixed"])
 def test_levels_of_a_problem_with_many_solutions_are_certified_too(relation):
     data = make_samples("regression", sizes=(60, 70))
     found = model(relation=relation, formulation="normalized", C=0.1, tol=1e-5)
