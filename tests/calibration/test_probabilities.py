@@ -59,12 +59,8 @@ def agrees(model, X, task):
     "settings",
     [
         {},
-        CONVEX,
-        {"formulation": "printed", "eta": 16.0, "beta": 1.0},
         {"sharing": "functions", **CONVEX},
         {"relation": "mixed"},
-        {"relation": "inputs", **CONVEX},
-        {"neighborhood": kh.Gaussian(0.5), "eta": 1.0},
         {"neighborhood": kh.Gaussian(0.5), "radius": 200.0},
         {"class_weight": "balanced"},
     ],
@@ -85,7 +81,7 @@ def test_predict_agrees_with_the_larger_probability(sites, settings):
 
 
 def test_known_probabilities_are_found():
-    X, y, task, _ = logistic_tasks((150, 150, 150, 30, 30), seed=1)
+    X, y, task, _ = logistic_tasks((120, 120, 120, 30, 30), seed=1)
     model = classifier(relation="mixed").fit(X, y, task=task)
     fresh, _, site, truth = logistic_tasks((300,) * 5, seed=2)
     told = model.predict_proba(fresh, task=site)[:, 1]
