@@ -1,7 +1,7 @@
 """Print the lowest version of every requirement that pyproject.toml names, for pip's `-c`.
 
-    python tests/oldest.py > constraints.txt
-    pip install --constraint constraints.txt --editable '.[dev]'
+python tests/oldest.py > constraints.txt
+pip install --constraint constraints.txt --editable '.[dev]'
 """
 
 from __future__ import annotations

@@ -347,10 +347,11 @@ def test_a_search_takes_matrices_as_a_kernel_of_row_numbers():
     given = [kh.Precomputed(K, columns=[3]), kh.Gaussian(2.0, columns=[0, 1, 2])]
     scores = []
     for one in given:
-        plain = kh.MTONMKLRegressor(kernels=bank, neighborhood=one)
+        plain = kh.MTONMKLRegressor(kernels=bank, neighborhood=one, tol=1e-10)
         search = kh.KernelSearchCV(plain, {"eta": [0.1, 10.0]}, cv=2)
         scores.append(search.fit(numbered, Y, task=TASK).cv_results_["mean_test_score"])
-    np.testing.assert_allclose(*scores, atol=1e-6)
+    # A gap fixes functions, and so scores, to about its root, here 1e-5.
+    np.testing.assert_allclose(*scores, atol=1e-4)
 
 
 def test_a_search_for_each_task_refuses_one_radius_for_all():
