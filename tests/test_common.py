@@ -1,8 +1,9 @@
-"""What scikit-learn asks of the estimators; its checks of all methods are among the estimators'."""
+"""scikit-learn's checks of every estimator as it comes."""
 
 import pytest
 
 import kernelhood as kh
+from kernelhood.estimators import METHODS
 from tests.scikit_learn_checks import every_check
 
 DEFAULTS = [kh.MTONMKLClassifier(), kh.MTONMKLRegressor()]
@@ -16,6 +17,16 @@ OF_CLASSIFIERS = (
     "check_estimators_pickle",
     "check_sample_weights_pandas_series",
 )
+
+
+@every_check(*(cls() for pair in METHODS.values() for cls in pair))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@every_check(kh.PooledClassifier(), kh.PooledRegressor())
+def test_scikit_learn_checks_of_baselines(estimator, check):
+    check(estimator)
 
 
 @every_check(kh.MTONMKLClassifier(probability=True), only=OF_CLASSIFIERS)

@@ -10,7 +10,6 @@ from scipy import sparse
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
-from tests.scikit_learn_checks import every_check
 
 BANK = kh.KernelBank([kh.Linear(), kh.Gaussian(1.0), kh.Gaussian(3.0)])
 SINGLE_KERNEL = {"rpkl"}
@@ -41,11 +40,6 @@ def data():
     X = rng.normal(size=(len(task), 3))
     f = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(task))
     return X, (np.where(f > np.median(f), 1, -1), f), task
-
-
-@every_check(*(cls() for pair in METHODS.values() for cls in pair))
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @every_estimator

@@ -7,7 +7,6 @@ from sklearn.svm import SVC, SVR
 import kernelhood as kh
 from kernelhood.kernels import Gaussian, KernelBank, Linear, Normalized
 from tests.references import make_samples
-from tests.scikit_learn_checks import every_check
 
 BANK = KernelBank([Normalized(Linear()), Gaussian(1.0), Gaussian(2.0)])
 
@@ -70,8 +69,3 @@ def test_two_columns_of_targets_are_refused():
     samples = make_samples("regression")
     with pytest.raises(ValueError, match=r"y must have one dimension.*\(45, 2\)"):
         kh.PooledRegressor().fit(samples.X, np.column_stack([samples.y, samples.y]))
-
-
-@every_check(kh.PooledClassifier(), kh.PooledRegressor())
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
