@@ -13,18 +13,27 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+#: Nobody calls the functions from C, and to make that possible takes long to compile.
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INNER: Any = {"no_cpython_wrapper": True}
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` into those that call it: for the inside of loops, where a call costs."""
-    return cast(Callable[P, R], numba.njit(inline="always", error_model="numpy")(function))
+    """Compile `function` as a part of compiled functions only: Python cannot call it.
+
+    That takes half the time to compile. Literal numbers as arguments make a version of their own.
+    """
+    return cast(Callable[P, R], numba.njit(**_OPTIONS, **_INNER)(function))
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` to machine code on first use and keep it on disk.
 
     The global interpreter lock is released, so that tasks can be solved in threads, and division
-    follows IEEE rules, as in NumPy, instead of raising.
+    follows IEEE rules, as in NumPy, instead of raising. Plain arrays and numbers compile much
+    faster than tuples of arrays, and so do loops than calls of NumPy.
     """
-    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast(Callable[P, R], numba.njit(cache=True, **_OPTIONS)(function))
 
 
 class _FirstCompilation(event.Listener):

@@ -2,12 +2,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelhood.kernels._passes import exponentials
+from kernelhood.kernels._passes import exponentials, room_for_powers
 
 
 def exponentials_of(x):
     values = np.array(x, dtype=np.float64)
-    exponentials(values, np.empty(len(values), np.int64))
+    exponentials(values, *room_for_powers(len(values)))
     return values
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from kernelhood.operators import one_task
-from kernelhood.operators.combined import add_rows, combined_block, combined_matrix, combined_row
+from kernelhood.operators.combined import combined_block, combined_matrix, fill_rows
 from tests.solvers.problems import combination
 
 
@@ -9,6 +9,11 @@ def example():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(3, 5, 5))
     return A @ A.transpose(0, 2, 1), np.array([0.5, 0.0, 2.0]), rng
+
+
+def combined_row(kernel, i):
+    fill_rows(kernel, np.array([i]))
+    return kernel.rows[kernel.slot[i]]
 
 
 def test_rows_come_on_demand_and_are_right():
@@ -62,9 +67,10 @@ def test_diagonal_block_and_products():
 
 def test_rows_are_added_in_fours_and_one_by_one():
     rng = np.random.default_rng(1)
-    rows, coefficients = rng.normal(size=(24, 7)), rng.normal(size=11)
+    Ks = rng.normal(size=(11, 7, 7))
     for n in range(12):
-        where, total = np.sort(rng.choice(11, n, replace=False)), np.ones(7)
-        add_rows(total, coefficients, where.astype(np.intp), rows, 1, 2)
-        expected = 1.0 + coefficients[where] @ rows[1 + 2 * where]
-        np.testing.assert_allclose(total, expected, atol=1e-12)
+        weights = np.zeros(11)
+        weights[rng.choice(11, n, replace=False)] = rng.normal(size=n)
+        kernel = combination(Ks, weights)
+        expected = np.tensordot(weights, Ks, axes=1)
+        np.testing.assert_allclose(combined_row(kernel, 3), expected[3], atol=1e-12)

@@ -125,7 +125,7 @@ def test_rows_that_are_filled_from_outside_are_asked_for():
     X, sign = points(24)
     K, loss = stack(X).mean(axis=0), loss_of("hinge", X, sign, 1.0)
     known = combination(K[None], np.ones(1))
-    kernel = known._replace(Ks=np.empty((0, 24, 24)))
+    kernel = known._replace(stacked=np.empty((0, 24)))
     v, Kv, asked = np.zeros(24), np.zeros(24), []
     missing = 0
     while missing >= 0:

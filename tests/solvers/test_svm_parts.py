@@ -5,10 +5,9 @@ import pytest
 
 from kernelhood import Gaussian, KernelBank, Linear, Normalized
 from kernelhood.kernels.blocks import PointKernels
-from kernelhood.losses.box import best_gap, svm_gap
+from kernelhood.losses.box import best_gap
 from kernelhood.operators import OnDemandKernels, cells_of
 from kernelhood.solvers.dense import svm
-from kernelhood.solvers.dense.pair_steps import first_look, gap_within
 from kernelhood.solvers.dense.svm import part_of, solve_by_parts
 from tests.solvers.problems import LOSSES, feasible, loss_of, points
 
@@ -104,22 +103,6 @@ def test_a_group_of_one_class_takes_no_part():
     assert not v[own].any()
     assert part.samples.min() >= loss.group_starts[1]
     assert best_gap(v, operator.apply(weights, products) + 1e-6 * v, open_side) <= 1e-5
-
-
-@each_loss
-def test_the_parts_of_a_gap_sum_up_to_it(kind):
-    operator, weights, loss = example(kind)
-    v, products, _ = solved(operator, weights, loss, gap=1.0)
-    Kv = operator.apply(weights, products)
-    edges = first_look(v, Kv, loss)[-1]
-    total = svm_gap(v, Kv, edges.mean(axis=1), loss)
-    parts = [np.arange(0, len(v), 2), np.arange(1, len(v), 2)]
-    found = 0.0
-    for some in parts:
-        one = part_of(operator, weights, 0.0, loss, some, operator.row_buffer())
-        found += gap_within(v[some], Kv[some], edges, one.loss)
-    assert found == pytest.approx(total, rel=1e-9)
-    assert gap_within(v, Kv, edges, loss) == pytest.approx(total, rel=1e-9)
 
 
 def test_a_part_has_the_kernel_between_its_samples():

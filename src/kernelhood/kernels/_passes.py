@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,25 +14,31 @@ from kernelhood.kernels._products import Products
 _LEAST_EXPONENT = -708.0
 _LOG2_E = 1.0 / math.log(2.0)
 #: log(2) in two parts, the first with zeros at its end, so that whole multiples of it are exact.
-_LOG_2 = (math.ldexp(math.floor(math.ldexp(math.log(2.0), 32)), -32), 1.9082149292705878e-10)
+_LOG_2_HIGH = math.ldexp(math.floor(math.ldexp(math.log(2.0), 32)), -32)
+_LOG_2_LOW = 1.9082149292705878e-10
 _TAYLOR = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
-#: Columns that are worked on together, so that what they need stays close to the processor.
-_TILE = 256
+#: Columns that are worked on together, so that what they need stays close to the processor, and
+#: numbers if this is done by NumPy.
+_TILE, _AT_ONCE = 256, 2**14
 
 
-@compiled
+def _tiles(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Yield rows of a matrix, as many as stay close to the processor."""
+    step = max(1, _AT_ONCE // max(shape[1], 1))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)
+
+
 def scaled_power(
     products: Products, offset: float, degree: int, left: Array, right: Array, out: Array
 ) -> None:
     """Write ``(left_i right_j (x_i'z_j + offset))^degree`` into out."""
-    for i in range(out.shape[0]):
-        row, source = out[i], products.inner[i]
-        for j in range(out.shape[1]):
-            base = left[i] * right[j] * (source[j] + offset)
-            power = base
-            for _ in range(degree - 1):
-                power *= base
-            row[j] = power
+    for rows in _tiles(out.shape):
+        power = np.multiply(left[rows, None], right, out=out[rows])
+        power *= products.inner[rows] + offset if offset else products.inner[rows]
+        base = power.copy() if degree > 2 else power
+        for _ in range(degree - 1):
+            power *= base
 
 
 @compiled
@@ -78,8 +85,14 @@ def _add(values: Array, factor: float, row: Array) -> None:
             row[j] += factor * values[j]
 
 
+def room_for_powers(n: int) -> tuple[Indices, Array]:
+    """Return room for n powers of two as `exponentials` asks for it."""
+    powers = np.empty(n, dtype=np.int64)
+    return powers, powers.view(np.float64)
+
+
 @compiled
-def exponentials(values: Array, powers: Indices) -> None:
+def exponentials(values: Array, powers: Indices, scales: Array) -> None:
     """Replace values, at most 0, by their exponentials, to the last digit or two.
 
     Written out because the compiler turns this into instructions on several numbers at a time, but
@@ -90,44 +103,38 @@ def exponentials(values: Array, powers: Indices) -> None:
     ----------
     values : ndarray of shape (n,)
         Exponents, replaced in place.
-    powers : ndarray of int64, shape (n,)
-        Room for the powers of two, as the bits of floating-point numbers.
+    powers, scales : ndarray of int64 and of float, shape (at least n,)
+        Room for the powers of two, and the same room read as floating-point numbers.
     """
     for j in range(values.shape[0]):
-        x = max(values[j], _LEAST_EXPONENT)
+        x = values[j] if values[j] > _LEAST_EXPONENT else _LEAST_EXPONENT
         k = np.floor(x * _LOG2_E + 0.5)
-        r = (x - k * _LOG_2[0]) - k * _LOG_2[1]
+        r = (x - k * _LOG_2_HIGH) - k * _LOG_2_LOW
         total = _TAYLOR[0]
         for degree in range(1, len(_TAYLOR)):
             total = total * r + _TAYLOR[degree]
         values[j] = total
         powers[j] = (np.int64(np.int32(k)) + 1023) << 52
-    scales = powers.view(np.float64)
     for j in range(values.shape[0]):
         values[j] *= scales[j]
 
 
-@compiled
-def _gaussian_row(
-    products: Products, i: int, start: int, spread: float, values: Array, powers: Indices
+@inlined
+def _exponents(
+    inner: Array, left: Array, right: Array, i: int, start: int, spread: float, values: Array
 ) -> None:
-    """Write the Gaussian between one point and those from `start` on, on the other side."""
-    stop = start + values.shape[0]
-    factor, left = -0.5 / (spread * spread), products.left[i]
-    right = products.right[start:stop]
-    if products.inner.shape[0] == 0:  # points on a line
+    """Write the exponents of the Gaussian between one point and those from `start` on."""
+    factor, own = -0.5 / (spread * spread), left[i]
+    if inner.shape[0] == 0:  # points on a line
         for j in range(values.shape[0]):
-            values[j] = factor * ((left - right[j]) * (left - right[j]))
+            difference = own - right[start + j]
+            values[j] = factor * (difference * difference)
     else:
-        source = products.inner[i, start:stop]
         for j in range(values.shape[0]):
-            values[j] = factor * max(left + right[j] - 2.0 * source[j], 0.0)
-    exponentials(values, powers)
-    if products.same and start <= i < stop:
-        values[i - start] = 1.0
+            square = own + right[start + j] - 2.0 * inner[i, start + j]
+            values[j] = factor * square if square > 0.0 else 0.0
 
 
-@compiled
 def gaussian_ladder(
     products: Products, spread: float, squarings: Indices, places: Indices, out: Array
 ) -> None:
@@ -147,10 +154,30 @@ def gaussian_ladder(
     out : ndarray of shape (n_kernels, n, m)
         The kernel matrices.
     """
-    powers = np.empty(out.shape[2], np.int64)
+    room = room_for_powers(out.shape[2])
+    _write_ladder(*products[:4], spread, squarings, places, *room, out)
+
+
+@compiled
+def _write_ladder(
+    inner: Array,
+    left: Array,
+    right: Array,
+    same: bool,
+    spread: float,
+    squarings: Indices,
+    places: Indices,
+    powers: Indices,
+    scales: Array,
+    out: Array,
+) -> None:
+    zero = places[0] - places[0]  # for a literal the function would be compiled once more
     for i in range(out.shape[1]):
         row = out[places[0], i]
-        _gaussian_row(products, i, 0, spread, row, powers)
+        _exponents(inner, left, right, i, zero, spread, row)
+        exponentials(row, powers, scales)
+        if same:
+            row[i] = 1.0
         for rung in range(1, places.shape[0]):
             before, row = row, out[places[rung], i]
             for j in range(row.shape[0]):
@@ -184,11 +211,15 @@ def add_ladder(
     """
     n_sets, step = scale.shape[0], out.shape[0] // scale.shape[0]
     room, powers = np.empty(_TILE), np.empty(_TILE, np.int64)
+    inner, left, right, same, _ = products
     for start in range(0, out.shape[1], _TILE):
         stop = min(start + _TILE, out.shape[1])
         values = room[: stop - start]
         for i in range(scale.shape[2]):
-            _gaussian_row(products, i, start, spread, values, powers[: stop - start])
+            _exponents(inner, left, right, i, start, spread, values)
+            exponentials(values, powers, powers.view(np.float64))
+            if same and start <= i < stop:
+                values[i - start] = 1.0
             for rung in range(scale.shape[1]):
                 _square(values, squarings[rung])
                 for k in range(n_sets):

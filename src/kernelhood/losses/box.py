@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from kernelhood._compiled import compiled
+from kernelhood._compiled import compiled, inlined
 from kernelhood._typing import Array, Flags, Indices
 
 
@@ -104,13 +104,12 @@ def box_loss(target: Array, lower: Array, upper: Array, epsilon: float = 0.0) ->
     return BoxLoss(target, lower, upper, float(epsilon), starts)
 
 
-@compiled
 def best_intercepts(Kv: Array, loss: BoxLoss) -> Array:
     """Return for every group the intercept b that minimises the total loss of ``Kv + b``.
 
     The loss is piecewise linear in b: its slope is ``-sum(upper)`` far to the left, grows by
     ``upper_i`` at ``target_i - epsilon - Kv_i`` and by ``-lower_i`` at
-    ``target_i + epsilon - Kv_i``. Where it is zero on an interval, the middle is returned.
+    ``target_i + epsilon - Kv_i``. If it is zero on an interval, the middle is returned.
 
     Parameters
     ----------
@@ -123,49 +122,83 @@ def best_intercepts(Kv: Array, loss: BoxLoss) -> Array:
     -------
     ndarray of shape (n_groups,)
     """
-    target, lower, upper, epsilon, group_starts = loss
-    intercepts = np.empty(group_starts.shape[0] - 1)
-    kinks, jumps = np.empty(2 * Kv.shape[0]), np.empty(2 * Kv.shape[0])
-    for g in range(intercepts.shape[0]):
-        size, total = 0, 0.0
-        for i in range(group_starts[g], group_starts[g + 1]):
-            total += upper[i]
-            if upper[i] > 0.0:
-                kinks[size], jumps[size] = target[i] - epsilon - Kv[i], upper[i]
-                size += 1
-            if lower[i] < 0.0:
-                kinks[size], jumps[size] = target[i] + epsilon - Kv[i], -lower[i]
-                size += 1
-        intercepts[g] = _crossing(kinks[:size], jumps[:size], total)
-    return intercepts
+    return _values(np.zeros_like(Kv), Kv, loss)[0]
+
+
+def _values(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, float, float, float]:
+    """Return the best intercepts, the total loss with them, the dual gain and ``v'Kv``."""
+    intercepts, room = np.empty(len(loss.group_starts) - 1), np.empty((2, 2 * len(Kv)))
+    return intercepts, *_write_intercepts(v, Kv, *loss, room, intercepts)
 
 
 @compiled
-def _crossing(kinks: Array, jumps: Array, total: float) -> float:
+def _write_intercepts(
+    v: Array,
+    Kv: Array,
+    target: Array,
+    lower: Array,
+    upper: Array,
+    epsilon: float,
+    starts: Indices,
+    kinks: Array,
+    intercepts: Array,
+) -> tuple[float, float, float]:
+    """Write the intercepts, return the numbers; kinks and jumps are the two rows of `kinks`."""
+    loss, gain, form = 0.0, 0.0, 0.0
+    for g in range(intercepts.shape[0]):
+        size, total = starts[0], 0.0
+        for i in range(starts[g], starts[g + 1]):
+            rest, total = target[i] - Kv[i], total + upper[i]
+            if upper[i] > 0.0:
+                kinks[0, size], kinks[1, size] = rest - epsilon, upper[i]
+                size += 1
+            if lower[i] < 0.0:
+                kinks[0, size], kinks[1, size] = rest + epsilon, -lower[i]
+                size += 1
+        intercept = _crossing(kinks, size, total)
+        intercepts[g] = intercept
+        for i in range(starts[g], starts[g + 1]):
+            rest = target[i] - Kv[i] - intercept
+            if rest > epsilon:
+                loss += upper[i] * (rest - epsilon)
+            elif rest < -epsilon:
+                loss += lower[i] * (rest + epsilon)
+            gain += target[i] * v[i] - epsilon * abs(v[i])
+            form += v[i] * Kv[i]
+    return loss, gain, form
+
+
+@inlined
+def _swap(kinks: Array, i: int, j: int) -> None:
+    """Swap two kinks."""
+    for row in range(2):
+        kinks[row, i], kinks[row, j] = kinks[row, j], kinks[row, i]
+
+
+@inlined
+def _crossing(kinks: Array, size: int, total: float) -> float:
     """Return where a slope that is -total at first and grows by a jump at each kink becomes zero.
 
     The kinks are not sorted: around one of them those before and after it are told apart, and the
-    search goes on among those where the crossing is. Both arrays are reordered.
+    search goes on among those where the crossing is. They are reordered.
     """
     flat, slope, beyond = 1e-12 * total, -total, np.inf
-    first, last = 0, kinks.shape[0]
+    first, last = size - size, size
     while True:
-        middle = kinks[(first + last) // 2]
+        middle = kinks[0, (first + last) // 2]
         before, after, k = first, last, first
         left, here = slope, 0.0
         while k < after:
-            if kinks[k] > middle:
+            if kinks[0, k] > middle:
                 after -= 1
-                kinks[k], kinks[after] = kinks[after], kinks[k]
-                jumps[k], jumps[after] = jumps[after], jumps[k]
+                _swap(kinks, k, after)
                 continue
-            if kinks[k] < middle:
-                left += jumps[k]
-                kinks[k], kinks[before] = kinks[before], kinks[k]
-                jumps[k], jumps[before] = jumps[before], jumps[k]
+            if kinks[0, k] < middle:
+                left += kinks[1, k]
+                _swap(kinks, k, before)
                 before += 1
             else:
-                here += jumps[k]
+                here += kinks[1, k]
             k += 1
         if left >= -flat and before > first:
             last, beyond = before, middle
@@ -176,47 +209,33 @@ def _crossing(kinks: Array, jumps: Array, total: float) -> float:
     if left + here > flat:
         return middle
     for k in range(after, last):
-        beyond = min(beyond, kinks[k])
+        beyond = kinks[0, k] if kinks[0, k] < beyond else beyond
     return 0.5 * (middle + beyond) if beyond < np.inf else middle
 
 
-@compiled
 def total_loss(Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
     """Return the sum of the two-sided hinge losses of ``Kv`` plus each group's intercept."""
-    total = 0.0
-    for g in range(intercepts.shape[0]):
-        for i in range(loss.group_starts[g], loss.group_starts[g + 1]):
-            rest = loss.target[i] - Kv[i] - intercepts[g]
-            total += loss.upper[i] * max(0.0, rest - loss.epsilon)
-            total -= loss.lower[i] * max(0.0, -rest - loss.epsilon)
-    return total
+    rest = loss.target - Kv - np.repeat(intercepts, np.diff(loss.group_starts))
+    above, below = np.maximum(rest - loss.epsilon, 0.0), np.maximum(-rest - loss.epsilon, 0.0)
+    return float(loss.upper @ above - loss.lower @ below)
 
 
-@compiled
 def dual_gain(v: Array, loss: BoxLoss) -> float:
     """Return ``target'v - epsilon |v|_1``, the dual objective without its quadratic part."""
-    value = 0.0
-    for i in range(v.shape[0]):
-        value += loss.target[i] * v[i] - loss.epsilon * abs(v[i])
-    return value
+    return float(loss.target @ v - loss.epsilon * np.abs(v).sum())
 
 
-@compiled
 def svm_gap(v: Array, Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
     """Return the duality gap between a feasible v and the function ``Kv`` plus intercepts."""
-    squared_norm = 0.0
-    for i in range(v.shape[0]):
-        squared_norm += v[i] * Kv[i]
-    return squared_norm + total_loss(Kv, intercepts, loss) - dual_gain(v, loss)
+    return float(v @ Kv) + total_loss(Kv, intercepts, loss) - dual_gain(v, loss)
 
 
-@compiled
 def best_gap(v: Array, Kv: Array, loss: BoxLoss) -> float:
     """Return the duality gap of a feasible v with the best intercepts."""
-    return svm_gap(v, Kv, best_intercepts(Kv, loss), loss)
+    _, lost, gain, form = _values(v, Kv, loss)
+    return form + lost - gain
 
 
-@compiled
 def svm_values(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, float, float]:
     """Return the best intercepts, the primal value with them, and the linear term of the dual.
 
@@ -227,8 +246,5 @@ def svm_values(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, float, float]
     loss : BoxLoss
         The loss.
     """
-    intercepts = best_intercepts(Kv, loss)
-    value = total_loss(Kv, intercepts, loss)
-    for i in range(v.shape[0]):
-        value += 0.5 * v[i] * Kv[i]
-    return intercepts, value, dual_gain(v, loss)
+    intercepts, lost, gain, form = _values(v, Kv, loss)
+    return intercepts, lost + 0.5 * form, gain

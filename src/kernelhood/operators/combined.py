@@ -6,11 +6,11 @@ kernels of weight 0 are never read.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelhood._compiled import compiled
+from kernelhood._compiled import compiled, inlined
 from kernelhood._typing import Array, Indices
 from kernelhood.operators.cells import Cells
 
@@ -24,12 +24,8 @@ class Combined(NamedTuple):
 
     Attributes
     ----------
-    Ks : ndarray of shape (n_kernels, n_points, n_points)
-        Base kernel matrices; none where rows are filled from outside.
     far : ndarray of shape (n_kernels,)
         Weights between all samples.
-    active : ndarray of int
-        The kernels whose far weight is not 0.
     near : ndarray of shape (n_cells, n_kernels)
         Weights within each cell.
     between : ndarray of shape (n_joins, n_kernels)
@@ -47,14 +43,12 @@ class Combined(NamedTuple):
     diagonal : ndarray of shape (n_samples,)
         The diagonal.
     stacked : ndarray of shape (n_kernels * n_points, n_points)
-        The base kernel matrices one above the other.
+        The base kernel matrices one above the other; none if rows are filled from outside.
     turn : ndarray of int, shape (1,)
         How many rows have been written, where the oldest ones make room for others.
     """
 
-    Ks: Array
     far: Array
-    active: Indices
     near: Array
     between: Array
     joins: Array
@@ -66,99 +60,145 @@ class Combined(NamedTuple):
     stacked: Array
     turn: Indices
 
+    def far_only(self) -> bool:
+        """Return whether all samples have the same weights."""
+        return not (len(self.near) or len(self.joins))
 
-@compiled
+    def to_fill(self) -> tuple[Any, ...]:
+        """Return what `fill_row` asks for: plain arrays, because tuples take long to compile."""
+        weights, cells = self.far[None], self.cells
+        if not self.far_only():
+            weights = np.concatenate([weights, self.near, self.between])
+        point = cells.point[:0] if cells.plain else cells.point
+        room, where = np.empty(len(self.far)), np.empty(len(self.far), dtype=np.intp)
+        return weights, self.joins, point, cells.starts, self.stacked, room, where
+
+
+@inlined
 def add_rows(
-    total: Array, coefficients: Array, where: Indices, rows: Array, first: int, stride: int
+    total: Array,
+    place: int,
+    begin: int,
+    end: int,
+    coefficients: Array,
+    where: Indices,
+    count: int,
+    rows: Array,
+    first: int,
+    stride: int,
 ) -> None:
-    """Add ``coefficients[k]`` times row ``first + k * stride`` for all k in `where`.
+    """Add ``coefficients[k]`` times row ``first + k * stride`` for the first `count` of `where`.
 
-    Four rows at a time: several streams hide the memory's latency, and `total` is written less.
+    The columns from `begin` to `end` are added to those of row `place` of `total`. Four rows at a
+    time: several streams hide the memory's latency, and `total` is written less.
     """
-    n_full = where.shape[0] - where.shape[0] % 4
+    n_full = count - count % 4
     for start in range(0, n_full, 4):
         i, j, k, m = where[start], where[start + 1], where[start + 2], where[start + 3]
-        row_i, row_j = rows[first + i * stride], rows[first + j * stride]
-        row_k, row_m = rows[first + k * stride], rows[first + m * stride]
         a, b, c, d = coefficients[i], coefficients[j], coefficients[k], coefficients[m]
-        for x in range(total.shape[0]):
-            total[x] += a * row_i[x] + b * row_j[x] + c * row_k[x] + d * row_m[x]
-    for start in range(n_full, where.shape[0]):
-        a, row_i = coefficients[where[start]], rows[first + where[start] * stride]
-        for x in range(total.shape[0]):
-            total[x] += a * row_i[x]
+        i, j, k, m = first + i * stride, first + j * stride, first + k * stride, first + m * stride
+        for x in range(begin, end):
+            total[place, x] += a * rows[i, x] + b * rows[j, x] + c * rows[k, x] + d * rows[m, x]
+    for start in range(n_full, count):
+        a, i = coefficients[where[start]], first + where[start] * stride
+        for x in range(begin, end):
+            total[place, x] += a * rows[i, x]
+
+
+@inlined
+def fill_row(
+    i: int,
+    weights: Array,
+    joins: Array,
+    point: Indices,
+    starts: Indices,
+    stacked: Array,
+    room: Array,
+    where: Indices,
+    rows: Array,
+) -> None:
+    """Compute row i, but not its diagonal, into the slot of the same number.
+
+    Parameters
+    ----------
+    i : int
+        The sample.
+    weights : ndarray of shape (1 + n_near + n_joins, n_kernels)
+        Weights between all samples, within each cell, and of the matrices.
+    joins, starts, stacked, rows
+        As for `Combined`.
+    point : ndarray of int
+        The points of the samples; none if the samples are the points.
+    room, where : ndarray of shape (n_kernels,)
+        Room for the weights between two cells, and for the kernels that have one.
+    """
+    n_points, n_cells, own, p = stacked.shape[1], starts.shape[0] - 1, 0, i
+    while starts[own + 1] <= i:
+        own += 1
+    if point.shape[0] > 0:
+        p = point[i]
+    for x in range(rows.shape[1]):
+        rows[i, x] = 0.0
+    first = weights.shape[0] - joins.shape[0]
+    for cell in range(-1, n_cells if weights.shape[0] > 1 else 0):
+        begin, end, count = starts[0], starts[n_cells], starts[0]
+        if cell >= 0:
+            begin, end = starts[cell], starts[cell + 1]
+        for m in range(room.shape[0]):
+            weight = weights[0, m] if cell < 0 else 0.0
+            if cell == own and first > 1:
+                weight = weights[1 + own, m]
+            if cell >= 0:
+                for r in range(joins.shape[0]):
+                    weight += joins[r, own, cell] * weights[first + r, m]
+            if weight != 0.0:
+                room[m], where[count] = weight, m
+                count += 1
+        if point.shape[0] == 0:
+            add_rows(rows, i, begin, end, room, where, count, stacked, p, n_points)
+            continue
+        for k in range(count):
+            weight, at = room[where[k]], where[k] * n_points + p
+            for x in range(begin, end):
+                rows[i, x] += weight * stacked[at, point[x]]
 
 
 @compiled
-def _add_all(kernel: Combined, weights: Array, active: Indices, p: int, row: Array) -> None:
-    """Add the weighted kernels between a point and all samples."""
-    cells = kernel.cells
-    if cells.plain:
-        add_rows(row, weights, active, kernel.stacked, p, kernel.Ks.shape[1])
-    else:
-        for m in active:
-            source, weight = kernel.Ks[m, p], weights[m]
-            for j in range(row.shape[0]):
-                row[j] += weight * source[cells.point[j]]
+def _fill_rows(
+    wanted: Indices,
+    weights: Array,
+    joins: Array,
+    point: Indices,
+    starts: Indices,
+    stacked: Array,
+    room: Array,
+    where: Indices,
+    rows: Array,
+) -> None:
+    for k in range(wanted.shape[0]):
+        fill_row(wanted[k], weights, joins, point, starts, stacked, room, where, rows)
 
 
-@compiled
-def _add_cell(kernel: Combined, weights: Array, p: int, cell: int, row: Array) -> None:
-    """Add the weighted kernels between a point and the samples of one cell."""
-    point, starts = kernel.cells.point, kernel.cells.starts
-    for m in range(weights.shape[0]):
-        if weights[m] != 0.0:
-            source, weight = kernel.Ks[m, p], weights[m]
-            for j in range(starts[cell], starts[cell + 1]):
-                row[j] += weight * source[point[j]]
+def fill_rows(kernel: Combined, wanted: Indices) -> None:
+    """Compute those of some rows of kernels in memory that are not there yet."""
+    missing = wanted[kernel.slot[wanted] < 0]
+    if len(missing):
+        arguments: tuple[Any, ...] = (missing, *kernel.to_fill(), kernel.rows)
+        _fill_rows(*arguments)
+        kernel.rows[missing, missing] = kernel.diagonal[missing]
+        kernel.slot[missing] = missing
 
 
-@compiled
-def fill_row(kernel: Combined, i: int) -> None:
-    """Compute row i into the slot of the same number."""
-    cells, row = kernel.cells, kernel.rows[i]
-    own, p = cells.cell[i], cells.point[i]
-    row[:] = 0.0
-    _add_all(kernel, kernel.far, kernel.active, p, row)
-    if kernel.near.shape[0] > 0:
-        _add_cell(kernel, kernel.near[own], p, own, row)
-    for r in range(kernel.joins.shape[0]):
-        active = np.flatnonzero(kernel.between[r])
-        if active.shape[0] > 0:
-            part, factor = np.zeros_like(row), kernel.joins[r, own]
-            _add_all(kernel, kernel.between[r], active, p, part)
-            for j in range(row.shape[0]):
-                row[j] += factor[cells.cell[j]] * part[j]
-    row[i] += kernel.ridge
-    kernel.slot[i] = i
-
-
-@compiled
-def combined_row(kernel: Combined, i: int) -> Array:
-    """Return row i, computing it where it is not there yet."""
-    if kernel.slot[i] < 0:
-        fill_row(kernel, i)
-    return kernel.rows[kernel.slot[i]]
-
-
-@compiled
 def combined_matrix(kernel: Combined) -> Array:
     """Return the whole matrix of kernels that are in memory."""
-    for i in range(kernel.slot.shape[0]):
-        combined_row(kernel, i)
+    fill_rows(kernel, np.arange(len(kernel.slot)))
     return kernel.rows
 
 
-@compiled
 def combined_block(kernel: Combined, where: Indices) -> Array:
     """Return some rows and the same columns, from the rows that an SVM has left."""
-    size = where.shape[0]
-    K = np.empty((size, size))
-    for a in range(size):
-        source, target = combined_row(kernel, where[a]), K[a]
-        for b in range(size):
-            target[b] = source[where[b]]
-    return K
+    fill_rows(kernel, where)
+    return np.asarray(kernel.rows[kernel.slot[where][:, None], where], dtype=np.float64)
 
 
 @compiled

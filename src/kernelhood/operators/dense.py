@@ -57,9 +57,7 @@ class DenseKernels(KernelOperator):
             far, near, between = self.split(weights)
             diagonal = self.diagonal(far, near, between, ridge)
         return Combined(
-            self.Ks,
             far,
-            far.nonzero()[0],
             near,
             between,
             self.joins,
@@ -86,7 +84,8 @@ class DenseKernels(KernelOperator):
         of_all = products[self._rows_of(ALL)] if self._has_all else products[:0]
         of_own = products[self._rows_of(OWN)] if self._has_own else products[:0]
         if self.cells.plain:
-            _add_in_order(self._stacked, self.cells, change, changed, of_all, of_own)
+            layout = self.cells.cell, self.cells.starts
+            _add_in_order(self._stacked, *layout, change, changed, of_all, of_own)
             return
         if self._has_all:
             _add_gathered(self.Ks, self.cells.point, change, of_all)
@@ -105,24 +104,30 @@ def one_task(Ks: Array, cells: Cells | None = None) -> DenseKernels:
 
 @compiled
 def _add_in_order(
-    stacked: Array, cells: Cells, change: Array, changed: Indices, of_all: Array, of_own: Array
+    stacked: Array,
+    cell: Indices,
+    starts: Indices,
+    change: Array,
+    changed: Indices,
+    of_all: Array,
+    of_own: Array,
 ) -> None:
     """Add ``K^m change`` over all samples and over their cells, where samples are the points.
 
     Only rows where the change is not 0 are read, and both sums are made while a kernel is close to
     the processor. One that is not wanted has no rows.
     """
-    n = stacked.shape[1]
+    n, end, count = stacked.shape[1], change.shape[0], changed.shape[0]
+    one = n // n  # for a literal the function would be compiled once more
     for m in range(stacked.shape[0] // n):
         if of_all.shape[0] > 0:
-            add_rows(of_all[m], change, changed, stacked, m * n, 1)
+            add_rows(of_all, m, starts[0], end, change, changed, count, stacked, m * n, one)
         if of_own.shape[0] > 0:
-            for i in changed:
-                first, last = cells.starts[cells.cell[i]], cells.starts[cells.cell[i] + 1]
-                factor, row = change[i], stacked[m * n + i, first:last]
-                total = of_own[m, first:last]
-                for j in range(total.shape[0]):
-                    total[j] += factor * row[j]
+            for k in range(count):
+                i = changed[k]
+                factor = change[i]
+                for j in range(starts[cell[i]], starts[cell[i] + 1]):
+                    of_own[m, j] += factor * stacked[m * n + i, j]
 
 
 @compiled

@@ -136,11 +136,9 @@ class LowRankKernels(KernelOperator):
     def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
         """Return the combination of the kernels, which is known by its weights."""
         far, near, between = self.split(weights)
-        none = np.empty((0, 1, 1))
+        none = np.empty((0, 1))
         return Combined(
-            none,
             far,
-            np.flatnonzero(far),
             near,
             between,
             self.joins,
@@ -149,7 +147,7 @@ class LowRankKernels(KernelOperator):
             rows,
             np.full(self.n_samples, -1, dtype=np.intp),
             self.diagonal(far, near, between, ridge),
-            none[:, 0],
+            none,
             np.zeros(1, dtype=np.intp),
         )
 

@@ -91,11 +91,9 @@ class OnDemandKernels(KernelOperator):
     def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
         """Return the combination of the kernels with no row computed yet."""
         far, near, between = self.split(weights)
-        none = np.empty((0, 1, 1), dtype=self.dtype)
+        none = np.empty((0, 1), dtype=self.dtype)
         return Combined(
-            none,
             far,
-            np.flatnonzero(far),
             near,
             between,
             self.joins,
@@ -104,7 +102,7 @@ class OnDemandKernels(KernelOperator):
             rows,
             np.full(self.n_samples, -1, dtype=np.intp),
             self.diagonal(far, near, between, ridge),
-            none[:, 0],
+            none,
             np.zeros(1, dtype=np.intp),
         )
 

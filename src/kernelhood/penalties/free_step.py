@@ -16,13 +16,12 @@ _LARGEST_GROWTH = 3.0
 _MOSTLY_FREE = 1.9
 
 
-@compiled
 def bends(weights: Array, q: Array, unit: float) -> Array:
     """Return the curvature ``2 q / weights`` of the majoriser ``q weights^2 / new``.
 
     `unit` is a weight that matters, so that weights of 0 are not frozen.
     """
-    return 2.0 * np.maximum(q, 0.0) / (weights + unit)
+    return np.asarray(2.0 * np.maximum(q, 0.0) / (weights + unit))
 
 
 class Ray(NamedTuple):
@@ -118,7 +117,7 @@ def damped_minimiser(
     unit = max(0.1 * total, unit)
     limit = _LARGEST_GROWTH * (total + unit)
     while True:
-        A, linear = _model(H, slope, weights, q, damping, unit)
+        A, linear = _model(H, slope, weights, damping * bends(weights, q, unit))
         found = solve_nonneg_qp(A, linear, no_budget, weights)
         if found.sum() <= limit or damping > 1.0:
             return found
@@ -126,13 +125,11 @@ def damped_minimiser(
 
 
 @compiled
-def _model(
-    H: Array, slope: Array, weights: Array, q: Array, damping: float, unit: float
-) -> tuple[Array, Array]:
+def _model(H: Array, slope: Array, weights: Array, damping: Array) -> tuple[Array, Array]:
     """Return the quadratic and the linear term of the model, both as functions of new weights."""
-    A, linear, curvature = H.copy(), slope.copy(), bends(weights, q, unit)
+    A, linear = H.copy(), slope.copy()
     for i in range(len(weights)):
-        A[i, i] += damping * curvature[i]
+        A[i, i] += damping[i]
         for j in range(len(weights)):
             linear[i] -= A[i, j] * weights[j]
     return A, linear

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelhood._compiled import compiled
-from kernelhood._typing import Array, Flags
+from kernelhood._compiled import compiled, inlined
+from kernelhood._typing import Array, Indices
 from kernelhood.penalties.many_weights import solve_many
 
 _RIDGE = 1e-13
@@ -14,59 +14,51 @@ _STEEPEST = 1e-200
 _FEW = 64
 
 
-@compiled
-def _eliminate(A: Array, b: Array) -> Array:
-    """Solve a system by elimination with pivots; both arguments are overwritten."""
-    n = b.shape[0]
+@inlined
+def _eliminate(A: Array, n: int) -> None:
+    """Solve a system of n equations by elimination with pivots, in place.
+
+    The right side stands behind the columns of the matrix, and becomes the solution.
+    """
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
             if abs(A[i, k]) > abs(A[pivot, k]):
                 pivot = i
-        for j in range(n):
+        for j in range(k, n + 1):
             A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
-        b[k], b[pivot] = b[pivot], b[k]
-        for i in range(k + 1, n):
-            ratio = A[i, k] / A[k, k]
-            for j in range(k, n):
+        for i in range(n):
+            ratio = A[i, k] / A[k, k] if i != k else 0.0
+            for j in range(k, n + 1):
                 A[i, j] -= ratio * A[k, j]
-            b[i] -= ratio * b[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            b[k] -= A[k, j] * b[j]
-        b[k] /= A[k, k]
-    return b
+    for k in range(n):
+        A[k, n] /= A[k, k]
 
 
-@compiled
+@inlined
 def _minimise_on_face(
-    Q: Array, c: Array, row: Array, x: Array, free: Flags, ridge: float
-) -> tuple[Array, float]:
-    """Minimise over the free entries, keeping ``row'x``; return the point and the multiplier."""
-    n, size = x.shape[0], 0
-    places = np.empty(n, np.intp)
-    for i in range(n):
-        if free[i]:
-            places[size] = i
-            size += 1
-    kkt, rhs = np.zeros((size + 1, size + 1)), np.zeros(size + 1)
-    bound = False
+    Q: Array, c: Array, row: Array, x: Array, free: Indices, size: int, ridge: float, room: Array
+) -> None:
+    """Minimise over the free entries, keeping ``row'x``.
+
+    The solution of the system in `room` are the free entries and the multiplier.
+    """
+    last = size + 1
+    for a in range(last):
+        for b in range(last + 1):
+            room[a, b] = 0.0
+    room[size, size] = 1.0
     for a in range(size):
-        i = places[a]
+        i = free[a]
         for b in range(size):
-            kkt[a, b] = Q[i, places[b]]
-        kkt[a, a] += ridge
-        rhs[a] = ridge * x[i] - c[i]
-        kkt[a, size] = kkt[size, a] = row[i]
-        rhs[size] += row[i] * x[i]
-        bound = bound or row[i] > 0.0
-    if not bound:
-        kkt[size, size] = 1.0
-    solution = _eliminate(kkt, rhs)
-    y = np.zeros(n)
-    for a in range(size):
-        y[places[a]] = solution[a]
-    return y, float(solution[size])
+            room[a, b] = Q[i, free[b]]
+        room[a, a] += ridge
+        room[a, last] = ridge * x[i] - c[i]
+        room[a, size], room[size, a] = row[i], row[i]
+        room[size, last] += row[i] * x[i]
+        if row[i] > 0.0:
+            room[size, size] = 0.0
+    _eliminate(room, last)
 
 
 def solve_nonneg_qp(Q: Array, c: Array, row: Array, x: Array) -> Array:
@@ -91,36 +83,50 @@ def solve_nonneg_qp(Q: Array, c: Array, row: Array, x: Array) -> Array:
     return _active_set(Q, c, row, x) if len(x) <= _FEW else solve_many(Q, c, row, x)
 
 
-@compiled
 def _active_set(Q: Array, c: Array, row: Array, x: Array) -> Array:
     """Move from face to face, one weight at a time: exact and fast for few weights."""
-    n = x.shape[0]
-    x = x.copy()
-    free = x > 0.0
-    ridge, level = 1e-300, 0.0
+    x, n = x.copy(), len(x)
+    largest = float(np.abs(c).max(initial=0.0))
+    # If Q is zero, steps stay finite.
+    ridge = max(1e-300 + _RIDGE * float(Q.trace()), _STEEPEST * largest)
+    free = np.empty(n, dtype=np.intp)
+    _walk_faces(Q, c, row, x, free, ridge, _LEVEL * largest, np.empty((n + 1, n + 2)))
+    return x
+
+
+@compiled
+def _walk_faces(
+    Q: Array, c: Array, row: Array, x: Array, free: Indices, ridge: float, level: float, room: Array
+) -> None:
+    """Walk to the minimiser; x is changed in place."""
+    n, size = x.shape[0], x.shape[0] - x.shape[0]
     for i in range(n):
-        ridge += _RIDGE * Q[i, i]
-        level = max(level, _LEVEL * abs(c[i]))
-        ridge = max(ridge, _STEEPEST * abs(c[i]))  # where Q is zero, steps stay finite
+        if x[i] > 0.0:
+            free[size] = i
+            size += 1
     for _ in range(20 * n):
-        y, multiplier = _minimise_on_face(Q, c, row, x, free, ridge)
+        _minimise_on_face(Q, c, row, x, free, size, ridge, room)
         step, blocked = 1.0, -1
-        for i in range(n):
-            if free[i] and y[i] <= 0.0 and x[i] <= step * (x[i] - y[i]):
-                step, blocked = x[i] / (x[i] - y[i]) if x[i] > y[i] else 0.0, i
-        for i in range(n):
-            x[i] += step * (y[i] - x[i])
+        for a in range(size):
+            here, there = x[free[a]], room[a, size + 1]
+            if there <= 0.0 and here <= step * (here - there):
+                step, blocked = here / (here - there) if here > there else 0.0, a
+        for a in range(size):
+            x[free[a]] = (1.0 - step) * x[free[a]] + step * room[a, size + 1]
         if blocked >= 0:
-            free[blocked], x[blocked] = False, 0.0
+            x[free[blocked]] = 0.0
+            size -= 1
+            for a in range(blocked, size):
+                free[a] = free[a + 1]
             continue
         entering, steepest = -1, -level
         for i in range(n):
-            slope = c[i] + multiplier * row[i]
+            slope = c[i] + room[size, size + 1] * row[i]
             for j in range(n):
                 slope += Q[i, j] * x[j]
-            if not free[i] and slope < steepest:
+            if slope < steepest and not x[i] > 0.0:
                 entering, steepest = i, slope
         if entering < 0:
             break
-        free[entering] = True
-    return x
+        free[size] = entering
+        size += 1

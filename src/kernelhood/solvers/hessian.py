@@ -47,11 +47,14 @@ def value_hessian(
         The weights that are wanted; all by default.
     """
     one_intercept = len(loss.group_starts) == 2
-    if one_intercept and kept is None and operator.plain and operator.fill is None:
-        found = _with_few_free(kernel, v, products, loss)
+    free = np.flatnonzero(free_entries(v, loss))
+    few = one_intercept and kept is None and 2 <= len(free) <= _FEW
+    if few and operator.plain and operator.fill is None:
+        U = np.ones((len(products) + 1, len(free)))
+        U[:-1] = products[:, free]
+        found = _with_few_free(combined_block(kernel, free), U)
         if found is not None:
             return found
-    free = np.flatnonzero(free_entries(v, loss))
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
     if len(free) < 2 or not np.any(kernel.diagonal[free]):
         return np.zeros((n_weights, n_weights))
@@ -73,27 +76,18 @@ def value_hessian(
     return np.asarray(U.T @ _solve(K, U))
 
 
-@compiled
 def free_entries(v: Array, loss: BoxLoss) -> Flags:
     """Return which entries of a dual vector are neither at a bound nor zero."""
-    return (v > loss.lower) & (v < loss.upper) & (v != 0.0)
+    return np.asarray((v > loss.lower) & (v < loss.upper) & (v != 0.0))
 
 
 @compiled
-def _with_few_free(kernel: Combined, v: Array, products: Array, loss: BoxLoss) -> Array | None:
-    """Return the Hessian of one task's SVM; None where many are free or K_FF is not definite.
+def _with_few_free(K: Array, U: Array) -> Array | None:
+    """Return the Hessian of one task's SVM; None if K_FF is not definite.
 
-    Where vectors are few, what a call costs matters more than what it computes.
+    If vectors are few, what a call costs matters more than what it computes.
     """
-    free = np.flatnonzero(free_entries(v, loss))
-    size, n_weights = free.shape[0], products.shape[0]
-    if size < 2 or size > _FEW:
-        return None
-    K = combined_block(kernel, free)
-    U = np.ones((n_weights + 1, size))
-    for m in range(n_weights):
-        for a in range(size):
-            U[m, a] = products[m, free[a]]
+    n_weights, size = U.shape[0] - 1, U.shape[1]
     for ridge in _RIDGES:
         Z, factor = U.copy(), K.copy()
         for a in range(size):

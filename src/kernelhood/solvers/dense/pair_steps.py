@@ -2,91 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kernelhood._compiled import compiled, inlined
 from kernelhood._typing import Array, Indices
-from kernelhood.losses.box import BoxLoss, svm_gap
+from kernelhood.losses.box import BoxLoss
 from kernelhood.operators.combined import Combined, fill_row
 
 _FLAT = 1e-12
 _ROUNDS_BETWEEN_LOOKS = 4
 _ROUNDS_GROW_FROM = 100
+#: The rows of the array that the loop works on. One array compiles much faster than nine.
+_V, _KV, _TARGET, _LOWER, _UPPER, _DIAGONAL, _GROW, _SHRINK, _SLACK = range(9)
 
 
-@compiled
-def _slopes(
-    value: float, target: float, lower: float, upper: float, epsilon: float
-) -> tuple[float, float]:
-    """Return the parts of a sample's one-sided derivatives that do not depend on ``Kv``.
+@inlined
+def _set_slopes(state: Array, epsilon: float, k: int) -> None:
+    """Write a sample's slack, and the parts of its derivatives that do not depend on ``Kv``.
 
-    The first is for growing its entry of v from `value` (minus infinity at the upper bound), the
-    second for shrinking it (plus infinity at the lower bound); they differ at the kink of
-    ``epsilon |v_i|``.
+    The first is for growing its entry of v (minus infinity at the upper bound), the second for
+    shrinking it (plus infinity at the lower bound); they differ at the kink of ``epsilon |v_i|``.
     """
-    grow, shrink = -np.inf, np.inf
-    if value < upper:
-        grow = target - (epsilon if value >= 0.0 else -epsilon)
-    if value > lower:
-        shrink = target - (epsilon if value > 0.0 else -epsilon)
-    return grow, shrink
+    value, grow, shrink = state[_V, k], -np.inf, np.inf
+    if value < state[_UPPER, k]:
+        grow = state[_TARGET, k] - (epsilon if value >= 0.0 else -epsilon)
+    if value > state[_LOWER, k]:
+        shrink = state[_TARGET, k] - (epsilon if value > 0.0 else -epsilon)
+    state[_GROW, k], state[_SHRINK, k], state[_SLACK, k] = grow, shrink, shrink - state[_KV, k]
 
 
-@compiled
-def _partner(
-    steepest: float, own: float, row: Array, diagonal: Array, slack: Array, flat: float
-) -> int:
-    """Return the place of the sample whose pair with one of diagonal `own` gains most, or -1."""
+@inlined
+def _partner(state: Array, rows: Array, at: int, i: int, begin: int, end: int, flat: float) -> int:
+    """Return the sample from `begin` to `end` whose pair with sample i gains most, or -1."""
     j, best = -1, 0.0
-    for k in range(slack.shape[0]):
-        gain = steepest - slack[k]
+    steepest, own = state[_GROW, i] - state[_KV, i], state[_DIAGONAL, i]
+    for k in range(begin, end):
+        gain = steepest - state[_SLACK, k]
         if gain > 0.0:
-            gain *= gain / max(own + diagonal[k] - 2.0 * row[k], flat)
+            bend = own + state[_DIAGONAL, k] - 2.0 * rows[at, k]
+            gain *= gain / (bend if bend > flat else flat)
             if gain > best:
                 j, best = k, gain
     return j
 
 
-@compiled
-def _shift(
-    Kv: Array, move: float, plus: Array, minus: Array, grow: Array, shrink: Array, slack: Array
-) -> tuple[int, float, float]:
-    """Add ``move * (plus - minus)`` to Kv, and put ``shrink - Kv`` into `slack`.
-
-    Returns the steepest sample to grow, its slope, and the least slope of those to shrink.
-    """
-    # Two loops: the processor can do the first one for several samples at a time.
-    for k in range(Kv.shape[0]):
-        value = Kv[k] + move * (plus[k] - minus[k])
-        Kv[k] = value
-        slack[k] = shrink[k] - value
-    i, steepest, least = 0, -np.inf, np.inf
-    for k in range(Kv.shape[0]):
-        least = min(least, slack[k])
-        slope = grow[k] - Kv[k]
-        if slope > steepest:
-            i, steepest = k, slope
-    return i, steepest, least
+@inlined
+def _shift(state: Array, rows: Array, a: int, b: int, move: float, begin: int, end: int) -> None:
+    """Bring Kv and the slacks of some samples up to date after a move along two rows."""
+    for k in range(begin, end):
+        value = state[_KV, k] + move * (rows[a, k] - rows[b, k])
+        state[_KV, k], state[_SLACK, k] = value, state[_SHRINK, k] - value
 
 
-@compiled
-def _steps_between_looks(n_samples: int) -> int:
-    """Return how many steps have to halve the gap; the dearer what follows, the more."""
-    return n_samples * max(_ROUNDS_BETWEEN_LOOKS, n_samples // _ROUNDS_GROW_FROM)
-
-
-@compiled
-def _flat_below(diagonal: Array) -> float:
-    """Return the curvature that counts as none; NumPy's maximum takes much longer to compile."""
-    largest = 0.0
-    for k in range(diagonal.shape[0]):
-        largest = max(largest, diagonal[k])
-    return max(_FLAT * largest, 1e-300)
-
-
-@compiled
-def _worst(edges: Array) -> int:
-    """Return the group with the largest violation."""
+@inlined
+def _look(state: Array, groups: Indices, begin: int, end: int, top: Indices, edges: Array) -> int:
+    """Bring the steepest samples and the edges of some groups up to date; return the worst one."""
+    for g in range(begin, end):
+        i, steepest, least = groups[g], -np.inf, np.inf
+        for k in range(groups[g], groups[g + 1]):
+            slack, slope = state[_SLACK, k], state[_GROW, k] - state[_KV, k]
+            least = slack if slack < least else least
+            if slope > steepest:
+                i, steepest = k, slope
+        top[g], edges[g, 0], edges[g, 1] = i, steepest, least
     worst = 0
     for g in range(1, edges.shape[0]):
         if edges[g, 0] - edges[g, 1] > edges[worst, 0] - edges[worst, 1]:
@@ -95,86 +75,66 @@ def _worst(edges: Array) -> int:
 
 
 @inlined
-def _shift_groups(
-    Kv: Array,
-    move: float,
-    plus: Array,
-    minus: Array,
-    grow: Array,
-    shrink: Array,
-    slack: Array,
-    starts: Indices,
-    begin: int,
-    end: int,
-    top: Indices,
-    edges: Array,
-) -> None:
-    """Add ``move * (plus - minus)`` to Kv in some groups, and look for their steepest samples."""
-    for g in range(begin, end):
-        own = slice(starts[g], starts[g + 1])
-        look = _shift(Kv[own], move, plus[own], minus[own], grow[own], shrink[own], slack[own])
-        top[g], edges[g, 0], edges[g, 1] = starts[g] + look[0], look[1], look[2]
+def _tighter(tol: float, share: float) -> float:
+    """Return the violation to ask for next, if the gap has to shrink to a share of it."""
+    share *= 0.5
+    return tol * (0.5 if share > 0.5 else share if share > 0.01 else 0.01)
 
 
-@compiled
-def first_look(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, Array, Array, Indices, Array]:
-    """Return the slopes and slacks of all samples, and the steepest one and edges of each group."""
-    n, n_groups = len(v), loss.group_starts.shape[0] - 1
-    grow, shrink, slack = np.empty(n), np.empty(n), np.empty(n)
-    top, edges = np.empty(n_groups, np.intp), np.empty((n_groups, 2))
-    for k in range(n):
-        grow[k], shrink[k] = _slopes(
-            v[k], loss.target[k], loss.lower[k], loss.upper[k], loss.epsilon
-        )
-    starts = loss.group_starts
-    _shift_groups(Kv, 0.0, Kv, Kv, grow, shrink, slack, starts, 0, n_groups, top, edges)
-    return grow, shrink, slack, top, edges
+@inlined
+def _gap(state: Array, epsilon: float, groups: Indices, edges: Array) -> float:
+    """Return the duality gap with the intercepts in the middle of the edges.
 
-
-@compiled
-def gap_within(v: Array, Kv: Array, edges: Array, loss: BoxLoss) -> float:
-    """Return what some of the samples add to the duality gap; all of them have all of it.
-
-    The intercepts are in the middle of the edges. They drop out where the entries of v sum to zero.
+    Of some samples, what they add to it: the intercepts drop out if the entries of v sum to zero.
     """
-    intercepts = 0.5 * (edges[:, 0] + edges[:, 1])
-    gap = svm_gap(v, Kv, intercepts, loss)
+    gap = 0.0
     for g in range(edges.shape[0]):
-        total = 0.0
-        for i in range(loss.group_starts[g], loss.group_starts[g + 1]):
-            total += v[i]
+        intercept, total = 0.5 * (edges[g, 0] + edges[g, 1]), 0.0
+        for k in range(groups[g], groups[g + 1]):
+            value, rest = state[_V, k], state[_TARGET, k] - state[_KV, k]
+            gap += epsilon * abs(value) - value * rest
+            above, below = rest - intercept - epsilon, intercept - rest - epsilon
+            if above > 0.0:
+                gap += state[_UPPER, k] * above
+            if below > 0.0:
+                gap -= state[_LOWER, k] * below
+            total += value
         if total != 0.0:
-            gap += intercepts[g] * total
+            gap += intercept * total
     return gap
 
 
 @inlined
-def _move_pair(
-    v: Array,
-    grow: Array,
-    shrink: Array,
-    target: Array,
-    lower: Array,
-    upper: Array,
-    epsilon: float,
-    i: int,
-    j: int,
-    wanted: float,
-) -> float:
+def _move_pair(state: Array, epsilon: float, i: int, j: int, joint: float, flat: float) -> float:
     """Grow sample i and shrink sample j by the same; return by how much.
 
     Both move to their next bound or kink at most, and land on it exactly.
     """
-    stop_i, stop_j = 0.0 if v[i] < 0.0 else upper[i], 0.0 if v[j] > 0.0 else lower[j]
-    move = min(wanted, stop_i - v[i], v[j] - stop_j)
-    v[i] = stop_i if move >= stop_i - v[i] else v[i] + move
-    v[j] = stop_j if move >= v[j] - stop_j else v[j] - move
-    grow[i], shrink[i] = _slopes(v[i], target[i], lower[i], upper[i], epsilon)
-    grow[j], shrink[j] = _slopes(v[j], target[j], lower[j], upper[j], epsilon)
+    v_i, v_j = state[_V, i], state[_V, j]
+    stop_i = 0.0 if v_i < 0.0 else state[_UPPER, i]
+    stop_j = 0.0 if v_j > 0.0 else state[_LOWER, j]
+    bend = state[_DIAGONAL, i] + state[_DIAGONAL, j] - 2.0 * joint
+    slope = state[_GROW, i] - state[_KV, i] - state[_SLACK, j]
+    move = slope / (bend if bend > flat else flat)
+    move = move if move < stop_i - v_i else stop_i - v_i
+    move = move if move < v_j - stop_j else v_j - stop_j
+    state[_V, i] = stop_i if move >= stop_i - v_i else v_i + move
+    state[_V, j] = stop_j if move >= v_j - stop_j else v_j - move
+    _set_slopes(state, epsilon, i)
+    _set_slopes(state, epsilon, j)
     return move
 
 
-@compiled
+def first_look(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, Array, Array]:
+    """Return the slopes of all samples to grow and to shrink, and the edges of each group."""
+    grow = loss.target - np.where(v >= 0.0, loss.epsilon, -loss.epsilon)
+    shrink = loss.target - np.where(v > 0.0, loss.epsilon, -loss.epsilon)
+    grow[v >= loss.upper], shrink[v <= loss.lower] = -np.inf, np.inf
+    starts = loss.group_starts[:-1]
+    steepest = np.maximum.reduceat(grow - Kv, starts)
+    return grow, shrink, np.stack([steepest, np.minimum.reduceat(shrink - Kv, starts)], axis=1)
+
+
 def pair_steps(
     kernel: Combined,
     loss: BoxLoss,
@@ -186,7 +146,7 @@ def pair_steps(
 ) -> tuple[Array, int, int]:
     """Improve v by pair steps until the largest KKT violation of every group is at most `tol`.
 
-    Where the duality gap is then still larger than `gap_tol`, smaller violations are asked for.
+    If the duality gap is then still larger than `gap_tol`, smaller violations are asked for.
     Steps that do not halve the gap in a few rounds through the samples have stalled, and are left.
 
     Pairs are chosen by the second-order rule: in the group with the largest violation the steepest
@@ -214,45 +174,73 @@ def pair_steps(
     n_steps : int
         Pair steps taken, looks at the gap included.
     missing : int
-        The sample whose row is needed to go on, where rows are filled from outside; or -1.
+        The sample whose row is needed to go on, if rows are filled from outside; or -1.
     """
-    # The loop works on plain arrays: to hand a tuple to a function counts references to all parts.
-    target, lower, upper, epsilon, starts = loss
-    held, rows, slot, diagonal = kernel.Ks.shape[0] > 0, kernel.rows, kernel.slot, kernel.diagonal
-    n, n_groups = len(v), starts.shape[0] - 1
-    apart = kernel.active.shape[0] == 0 and kernel.joins.shape[0] == 0
-    flat = _flat_below(diagonal)
-    grow, shrink, slack, top, edges = first_look(v, Kv, loss)
-    gap, looked = np.inf, 0
-    wait = _steps_between_looks(n) if gap_tol < np.inf else max_steps
-    for step in range(max_steps):
-        group = _worst(edges)
-        steepest, i = edges[group, 0], top[group]
-        done = steepest - edges[group, 1] <= tol
+    n, n_groups = len(v), len(loss.group_starts) - 1
+    state = np.empty((9, n))
+    state[_V], state[_KV], state[_DIAGONAL] = v, Kv, kernel.diagonal
+    state[_TARGET], state[_LOWER], state[_UPPER] = loss[:3]
+    wait = n * max(_ROUNDS_BETWEEN_LOOKS, n // _ROUNDS_GROW_FROM) if gap_tol < np.inf else max_steps
+    flat = max(_FLAT * float(kernel.diagonal.max(initial=0.0)), 1e-300)
+    top, edges = np.empty(n_groups, dtype=np.intp), np.empty((n_groups, 2))
+    apart = not (kernel.far.any() or len(kernel.joins))
+    limits = float(tol), float(gap_tol), max_steps, wait
+    work = state, loss.epsilon, loss.group_starts, top, edges, flat, apart
+    arguments: tuple[Any, ...] = (*limits, *work, *kernel.to_fill(), kernel.rows, kernel.slot)
+    n_steps, missing = _take_steps(*arguments)
+    v[:], Kv[:] = state[_V], state[_KV]
+    return edges, n_steps, missing
+
+
+@compiled
+def _take_steps(
+    tol: float,
+    gap_tol: float,
+    max_steps: int,
+    wait: int,
+    state: Array,
+    epsilon: float,
+    groups: Indices,
+    top: Indices,
+    edges: Array,
+    flat: float,
+    apart: bool,
+    weights: Array,
+    joins: Array,
+    point: Indices,
+    starts: Indices,
+    stacked: Array,
+    room: Array,
+    where: Indices,
+    rows: Array,
+    slot: Indices,
+) -> tuple[int, int]:
+    """Take the steps of `pair_steps`; return their number and the sample whose row is missing."""
+    begin, end, step, looked, gap = groups[0], groups.shape[0] - 1, 0, 0, np.inf
+    for k in range(state.shape[1]):
+        _set_slopes(state, epsilon, k)
+    group = _look(state, groups, begin, end, top, edges)
+    while step < max_steps:
+        i, j, done = top[group], top[group], edges[group, 0] - edges[group, 1] <= tol
         if done or step - looked == wait:
-            before, gap = gap, gap_within(v, Kv, edges, loss)
+            before, gap, looked = gap, _gap(state, epsilon, groups, edges), step
             if gap <= gap_tol or not (done or gap <= 0.5 * before):
-                return edges, step, -1
-            looked = step
+                return step, -1
             if done:
-                tol *= min(0.5, max(0.01, 0.5 * gap_tol / gap))
+                tol, step = _tighter(tol, gap_tol / gap), step + 1
                 continue
-        if slot[i] < 0:
-            if not held:
-                return edges, step, i
-            fill_row(kernel, i)
-        here = slice(starts[group], starts[group + 1])
-        j = _partner(steepest, diagonal[i], rows[slot[i], here], diagonal[here], slack[here], flat)
-        if j < 0:
-            return edges, step, -1
-        j += starts[group]
+        if slot[i] >= 0:
+            j = _partner(state, rows, slot[i], i, groups[group], groups[group + 1], flat)
+            if j < 0:
+                return step, -1
         if slot[j] < 0:
-            if not held:
-                return edges, step, j
-            fill_row(kernel, j)
-        row_i, row_j = rows[slot[i]], rows[slot[j]]
-        wanted = (steepest - slack[j]) / max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], flat)
-        move = _move_pair(v, grow, shrink, target, lower, upper, epsilon, i, j, wanted)
-        begin, end = (group, group + 1) if apart else (0, n_groups)
-        _shift_groups(Kv, move, row_i, row_j, grow, shrink, slack, starts, begin, end, top, edges)
-    return edges, max_steps, -1
+            if stacked.shape[0] == 0:
+                return step, j
+            fill_row(j, weights, joins, point, starts, stacked, room, where, rows)
+            rows[j, j], slot[j] = state[_DIAGONAL, j], j
+            continue
+        move = _move_pair(state, epsilon, i, j, rows[slot[i], j], flat)
+        begin, end = (group, group + 1) if apart else (begin, end)
+        _shift(state, rows, slot[i], slot[j], move, groups[begin], groups[end])
+        group, step = _look(state, groups, begin, end, top, edges), step + 1
+    return step, -1

@@ -17,7 +17,7 @@ from kernelhood.losses.box import BoxLoss, best_gap
 from kernelhood.operators.base import Fill, KernelOperator
 from kernelhood.operators.combined import Combined, combined_matrix
 from kernelhood.solvers.dense.interior_point import solve_interior_point
-from kernelhood.solvers.dense.pair_steps import first_look, gap_within, pair_steps
+from kernelhood.solvers.dense.pair_steps import first_look, pair_steps
 from kernelhood.solvers.hessian import free_entries
 
 _PAIR_STEPS_PER_SAMPLE = 20
@@ -78,8 +78,10 @@ def solve_svm(
             break
         budget -= 1 + n_steps
         fill(kernel, _next_samples(kernel, loss, v, Kv, edges, missing))
-    gap = gap_within(v, Kv, edges, loss)
-    if (gap <= gap_tol and not exact) or not whole or len(kernel.rows) < len(v):
+    if not whole or len(kernel.rows) < len(v):
+        return v, Kv
+    gap = best_gap(v, Kv, loss)
+    if gap <= gap_tol and not exact:
         return v, Kv
     if fill is not None:
         fill(kernel, np.flatnonzero(kernel.slot < 0))
@@ -262,7 +264,7 @@ def _taking_part(v: Array, Kv: Array, loss: BoxLoss, share: float) -> Indices:
 
     By how much they will change is seen at free entries, which have to come back to the edge.
     """
-    grow, shrink, _, _, edges = first_look(v, Kv, loss)
+    grow, shrink, edges = first_look(v, Kv, loss)
     free = free_entries(v, loss)
     with np.errstate(invalid="ignore"):  # a group with one side only has no intercept
         middle = np.repeat(edges.mean(axis=1), np.diff(loss.group_starts))
