@@ -1,27 +1,74 @@
-"""The first fit on a new installation says that it compiles; later ones are silent."""
+"""A new installation says once that it compiles, and compiles little."""
 
 import os
 import subprocess
 import sys
 
-CODE = """
+import pytest
+
+ONE = """
 import numpy as np
-from kernelhood.losses.box import best_gap, dual_gain
 from kernelhood.losses import Hinge
+from kernelhood.losses.box import best_gap
 loss = Hinge().box(np.array([1.0, -1.0]), np.ones(2))
-dual_gain(np.zeros(2), loss), best_gap(np.zeros(2), np.zeros(2), loss)
+best_gap(np.zeros(2), np.zeros(2), loss)
+"""
+OTHER = """
+import numpy as np
+from kernelhood.kernels._passes import exponentials, room_for_powers
+exponentials(np.zeros(2), *room_for_powers(2))
+"""
+FIT = """
+import numpy as np
+from numba.core import event
+import kernelhood as kh
+
+class Count(event.Listener):
+    number = 0
+    def on_start(self, event):
+        self.number += 1
+    def on_end(self, event):
+        pass
+
+count = Count()
+event.register("numba:compile", count)
+rng = np.random.default_rng(0)
+X, task = rng.normal(size=(60, 3)), np.repeat([0, 1, 2], 20)
+kh.{name}().fit(X, X[:, 0] + rng.normal(size=60) > 0.0, task=task)
+print(count.number)
 """
 
 
-def heard(folder):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-    environment.pop("NUMBA_DISABLE_JIT", None)
-    done = subprocess.run(
-        [sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True
+def run(code, folder, **more):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), **more}
+    if "NUMBA_DISABLE_JIT" not in more:
+        environment.pop("NUMBA_DISABLE_JIT", None)
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    return done.stderr
 
 
-def test_one_line_says_that_code_is_compiled_and_none_when_it_is_kept(tmp_path):
-    assert heard(tmp_path).count("kernelhood: compiling numerical code") == 1
-    assert "compiling" not in heard(tmp_path)
+def lines(code, folder, **more):
+    return run(code, folder, **more).stderr.count("kernelhood: compiling numerical code")
+
+
+def test_an_installation_says_once_that_it_compiles(tmp_path):
+    assert [lines(code, tmp_path) for code in (ONE, OTHER, ONE)] == [1, 0, 0]
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_be_silent(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    code = f"import numba\nnumba.config.CACHE_DIR = {str(blocked / 'cache')!r}\n"
+    code += "from kernelhood._compiled import _first_time\nprint(_first_time(), _first_time())"
+    assert run(code, tmp_path).stdout.split() == ["True", "True"]
+
+
+def test_code_that_is_not_compiled_is_not_announced(tmp_path):
+    assert lines(ONE, tmp_path, NUMBA_DISABLE_JIT="1") == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["MTONMKLRegressor", "MTONMKLClassifier"])
+def test_the_first_fit_compiles_few_functions(name, tmp_path):
+    assert int(run(FIT.format(name=name), tmp_path).stdout) <= 24

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.misc.appdirs import AppDirs
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,6 +39,29 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], numba.njit(cache=True, **_OPTIONS)(function))
 
 
+def _first_time() -> bool:
+    """Return whether nothing has been compiled for this installation yet, and note that it is.
+
+    A file beside what numba keeps on disk tells. If none can be written, the answer is yes.
+    """
+    config: Any = numba.config
+    apps: Any = AppDirs
+    folders = [Path(__file__).parent / "__pycache__"]
+    folders.append(Path(apps(appname="numba", appauthor=False).user_cache_dir))
+    if config.CACHE_DIR:
+        folders = [Path(config.CACHE_DIR)]
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"kernelhood-{version('kernelhood')}.compiled").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError:
+            continue
+        return True
+    return True
+
+
 class _FirstCompilation(event.Listener):
     """Say once that code of this library is being compiled, so that nobody waits in the dark.
 
@@ -49,6 +75,8 @@ class _FirstCompilation(event.Listener):
         if self.told or not str(function.__module__).startswith("kernelhood."):
             return
         self.told = True
+        if not _first_time():
+            return
         print(
             "kernelhood: compiling numerical code for this machine. This takes some seconds, once; "
             "it is kept on disk.",
