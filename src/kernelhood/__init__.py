@@ -5,56 +5,108 @@
 10
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from kernelhood import alignment, bounds, datasets
-from kernelhood.automatic import MTONMKLClassifierCV, MTONMKLRegressorCV
-from kernelhood.estimators import (
-    AVMTMKLClassifier,
-    AVMTMKLRegressor,
-    ITLClassifier,
-    ITLRegressor,
-    KTAClassifier,
-    KTARegressor,
-    MTMKLClassifier,
-    MTMKLRegressor,
-    MTONMKLClassifier,
-    MTONMKLRegressor,
-    ONJKLClassifier,
-    ONJKLRegressor,
-    PooledClassifier,
-    PooledRegressor,
-    RPKLClassifier,
-    RPKLRegressor,
-)
-from kernelhood.kernels import (
-    AutoBank,
-    Constant,
-    Custom,
-    Directions,
-    Equality,
-    Gaussian,
-    Interaction,
-    Kernel,
-    KernelBank,
-    Linear,
-    Normalized,
-    Pairwise,
-    Polynomial,
-    Precomputed,
-    default_bank,
-)
-from kernelhood.model_selection import (
-    KernelSearchCV,
-    TaskShuffleSplit,
-    TaskStratifiedKFold,
-    paper_grid,
-    task_scorer,
-)
-from kernelhood.persistence import load, save
-from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
+if TYPE_CHECKING:
+    from kernelhood import alignment, bounds, datasets
+    from kernelhood.automatic import MTONMKLClassifierCV, MTONMKLRegressorCV
+    from kernelhood.estimators import (
+        AVMTMKLClassifier,
+        AVMTMKLRegressor,
+        ITLClassifier,
+        ITLRegressor,
+        KTAClassifier,
+        KTARegressor,
+        MTMKLClassifier,
+        MTMKLRegressor,
+        MTONMKLClassifier,
+        MTONMKLRegressor,
+        ONJKLClassifier,
+        ONJKLRegressor,
+        PooledClassifier,
+        PooledRegressor,
+        RPKLClassifier,
+        RPKLRegressor,
+    )
+    from kernelhood.kernels import (
+        AutoBank,
+        Constant,
+        Custom,
+        Directions,
+        Equality,
+        Gaussian,
+        Interaction,
+        Kernel,
+        KernelBank,
+        Linear,
+        Normalized,
+        Pairwise,
+        Polynomial,
+        Precomputed,
+        default_bank,
+    )
+    from kernelhood.model_selection import (
+        KernelSearchCV,
+        TaskShuffleSplit,
+        TaskStratifiedKFold,
+        paper_grid,
+        task_scorer,
+    )
+    from kernelhood.persistence import load, save
+    from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
 
-__version__ = version("kernelhood")
+    __version__: str
+
+#: Where the public names are from. They are imported when they are first used.
+_HOMES = {
+    "automatic": ("MTONMKLClassifierCV", "MTONMKLRegressorCV"),
+    "estimators": (
+        "AVMTMKLClassifier",
+        "AVMTMKLRegressor",
+        "ITLClassifier",
+        "ITLRegressor",
+        "KTAClassifier",
+        "KTARegressor",
+        "MTMKLClassifier",
+        "MTMKLRegressor",
+        "MTONMKLClassifier",
+        "MTONMKLRegressor",
+        "ONJKLClassifier",
+        "ONJKLRegressor",
+        "PooledClassifier",
+        "PooledRegressor",
+        "RPKLClassifier",
+        "RPKLRegressor",
+    ),
+    "kernels": (
+        "AutoBank",
+        "Constant",
+        "Custom",
+        "Directions",
+        "Equality",
+        "Gaussian",
+        "Interaction",
+        "Kernel",
+        "KernelBank",
+        "Linear",
+        "Normalized",
+        "Pairwise",
+        "Polynomial",
+        "Precomputed",
+        "default_bank",
+    ),
+    "model_selection": (
+        "KernelSearchCV",
+        "TaskShuffleSplit",
+        "TaskStratifiedKFold",
+        "paper_grid",
+        "task_scorer",
+    ),
+    "persistence": ("load", "save"),
+    "relations": ("TaskGraph", "TaskGroups", "TaskInputs", "TaskSimilarity"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AVMTMKLClassifier",
@@ -105,3 +157,31 @@ __all__ = [
     "save",
     "task_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: a public name, the version or a submodule."""
+    value: Any
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif name == "__version__":
+        value = import_module("importlib.metadata").version(__name__)
+    else:
+        value = _submodule(name)
+    globals()[name] = value
+    return value
+
+
+def _submodule(name: str) -> Any:
+    full = f"{__name__}.{name}"
+    try:
+        if not name.startswith("_"):
+            return import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

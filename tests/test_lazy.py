@@ -1,0 +1,40 @@
+"""What is not used is not imported."""
+
+import subprocess
+import sys
+
+import pytest
+
+import kernelhood as kh
+
+HEAVY = ("numba", "numpy", "scipy", "sklearn", "pandas", "joblib", "matplotlib")
+
+
+def imported_by(code):
+    """The heavy packages that some code has imported."""
+    code += f"\nimport sys\nprint(*(one for one in {HEAVY!r} if one in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_the_package_itself_imports_nothing_heavy():
+    assert imported_by("import kernelhood") == []
+
+
+def test_every_public_name_is_there_and_listed():
+    assert [name for name in kh.__all__ if not hasattr(kh, name)] == []
+    assert set(kh.__all__) <= set(dir(kh))
+    assert "__version__" in dir(kh)
+
+
+def test_a_name_is_that_of_its_module():
+    from kernelhood.estimators import MTONMKLRegressor
+
+    assert kh.MTONMKLRegressor is MTONMKLRegressor
+    assert kh.kernels.KernelBank is kh.KernelBank
+
+
+@pytest.mark.parametrize("name", ["Nothing", "_nothing"])
+def test_what_is_not_there_is_an_attribute_error(name):
+    with pytest.raises(AttributeError, match=name):
+        getattr(kh, name)
