@@ -114,10 +114,24 @@ def test_rounding_below_zero_is_bridged_and_an_indefinite_kernel_is_named():
     K = low @ low.T
     rounded = K - 1e-12 * np.trace(K) * np.eye(12)
     wanted = low @ rng.normal(size=(3, 2))
-    found = hessian._solve(rounded, wanted)
+    found = hessian._solve(rounded, wanted, np.trace(K))
     np.testing.assert_allclose(K @ found, wanted, rtol=1e-6, atol=1e-8)
     with pytest.raises(ValueError, match="not positive semidefinite"):
-        hessian._solve(K - 0.1 * np.eye(12), wanted)
+        hessian._solve(K - 0.1 * np.eye(12), wanted, np.trace(K))
+
+
+def test_equal_samples_of_a_group_leave_rounding_that_is_no_indefinite_kernel():
+    """Without its mean nothing is left of a group whose samples are all equal."""
+    rng = np.random.default_rng(0)
+    for n in (4, 12, 30):
+        B = rng.uniform(size=(n, 3))
+        K = np.repeat(np.repeat(B @ B.T, 9, axis=0), 9, axis=1)
+        starts = np.arange(0, 9 * n + 1, 9)
+        loss = box_loss(np.zeros(9 * n), -np.ones(9 * n), np.ones(9 * n))
+        loss = loss._replace(group_starts=starts)
+        v = rng.uniform(-0.9, 0.9, size=9 * n)
+        H = hessian_of(K[None], combination(K[None], np.ones(1), 0.0), v, loss)
+        assert np.all(np.isfinite(H))
 
 
 def test_intercepts_of_groups_are_eliminated_by_turning_their_samples():

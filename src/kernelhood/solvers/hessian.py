@@ -60,20 +60,20 @@ def value_hessian(
         return np.zeros((n_weights, n_weights))
     U, K = operator.columns(products, free, kept), operator.block(kernel, free)
     if one_intercept:
-        Z = _solve(K, np.concatenate([U, np.ones((len(free), 1))], axis=1))
+        Z = _solve(K, np.concatenate([U, np.ones((len(free), 1))], axis=1), float(np.trace(K)))
         ZU, ZE = Z[:, :-1], Z[:, -1:]
         return np.asarray(U.T @ (ZU - ZE * (ZU.sum(axis=0) / ZE.sum())))
     groups = np.searchsorted(loss.group_starts, free, side="right")
     starts = np.flatnonzero(np.diff(groups, prepend=0, append=-1))
     if len(free) == len(starts) - 1:
         return np.zeros((n_weights, n_weights))
-    U = np.ascontiguousarray(U)
+    U, size = np.ascontiguousarray(U), float(np.trace(K))
     reflect(U, starts)
     reflect_both(K, starts)
     rest = np.delete(np.arange(len(free)), starts[:-1])
     compress(K, rest)
     U, K = U[rest], K[: len(rest), : len(rest)]
-    return np.asarray(U.T @ _solve(K, U))
+    return np.asarray(U.T @ _solve(K, U, size))
 
 
 def free_entries(v: Array, loss: BoxLoss) -> Flags:
@@ -230,11 +230,21 @@ def bounded_hessian(H: Array, x: Array, q: Array) -> Array:
     return H * shrink * shrink[:, None]
 
 
-def _solve(K: Array, B: Array) -> Array:
+def _solve(K: Array, B: Array, size: float) -> Array:
     """Return ``K^-1 B`` for a positive semidefinite K, with a ridge that makes it definite.
 
     Where K is large and its condition allows it, single precision takes half the time, and is
     more than the model of a step needs.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        The matrix, after the intercepts are eliminated.
+    B : ndarray of shape (n, n_sides)
+        The right sides.
+    size : float
+        Trace of the matrix before that. Rounding errors are of its size: if samples of a group are
+        equal, they are all that is left of K.
     """
     if len(K) >= _LARGE:
         factor, info = lapack.spotrf(K.astype(np.float32).T, lower=1, overwrite_a=1)
@@ -243,7 +253,7 @@ def _solve(K: Array, B: Array) -> Array:
             return np.asarray(lapack.spotrs(factor, B, lower=1)[0], dtype=np.float64)
     for ridge in _RIDGES:
         stiff = K.copy()
-        stiff.flat[:: len(K) + 1] += ridge * np.trace(K)
+        stiff.flat[:: len(K) + 1] += ridge * size
         _, solution, info = lapack.dposv(stiff.T, B, lower=1, overwrite_a=1)
         if info == 0:
             return np.asarray(solution)
