@@ -283,3 +283,19 @@ def test_a_tangent_that_is_close_enough_is_left_alone(monkeypatch):
     monkeypatch.setattr(LowerBound, "_trimmed", lambda *_: pytest.fail("not needed"))
     plain = problem.penalty.gap(point.x, point.svm_value, point.dual)
     assert LowerBound(problem).missing(point, 1e6) == pytest.approx(plain)
+
+
+def test_the_tangent_of_a_reward_is_bounded_by_every_vector_so_far():
+    kernels, loss, budget = specific_simplex("hinge")
+    penalty = Concave(budget.row, budget.budget, np.eye(len(budget.row)), 1e-3)
+    problem = Problem([Block(kernels, loss)], penalty)
+    point, bound = problem.at(problem.start()), LowerBound(problem)
+    bound.add(point, average=False)
+    before, rng = bound.missing(point, 1e6), np.random.default_rng(0)
+    gaps = []
+    for _ in range(3):
+        other = problem.at(problem.start(), 1e-3 * vector(loss, rng))
+        bound.add(other, average=False)
+        gaps.append(problem.penalty.gap(point.x, point.svm_value, other.dual))
+        assert bound.missing(point, 1e6) == pytest.approx(min(gaps), rel=1e-12)
+    assert min(gaps) < before

@@ -90,6 +90,17 @@ def test_a_step_too_short_for_the_objective_to_tell_is_taken(started):
     assert control.judge(here, worse, 1e-11) is here
 
 
+@pytest.mark.parametrize("convex", [False, True])
+def test_a_step_within_the_noise_is_taken_if_it_lowers_the_gap_of_a_tangent(started, convex):
+    problem, here, control = started
+    problem.penalty.convex = convex
+    near = here.x * (1.0 + 1e-9 * np.arange(len(here.x)))
+    trial = here._replace(x=near, objective=here.objective * (1.0 + 1e-8))
+    assert control.judge(here, trial, 0.1, 0.01) is (here if convex else trial)
+    control.move = Move.NEWTON
+    assert control.judge(here, trial, 0.1, 0.09) is here
+
+
 def test_where_the_step_is_only_rounding_the_svms_are_solved_better(started):
     _, here, control = started
     stuck = control._propose(here)._replace(weights=here.x)
@@ -110,6 +121,10 @@ def test_where_the_gap_does_not_fall_another_way_is_taken(started):
     assert control.look_back(here, best, 0.4) is best
     assert control.level == 1
     assert control.careful
+    control.try_step(best, 0.4)
+    assert not control.hessian.any()  # the slope is followed first
+    control.try_step(here, 0.4)
+    assert control.hessian.any()
 
 
 def test_of_many_kernels_only_candidates_get_a_hessian():
@@ -133,12 +148,12 @@ def test_a_refused_step_is_not_repeated(monkeypatch):
     tried: dict[int, list[np.ndarray]] = {}
     refused, kept_alive = [], []
 
-    def judged(control, here, trial, gap):
+    def judged(control, here, trial, gap, left):
         kept_alive.append(here)  # so that no other has its id
         own = tried.setdefault(id(here), [])
         refused.append(sum(np.abs(trial.x - old).sum() <= 0.01 * trial.x.sum() for old in own))
         own.append(trial.x)
-        return judge(control, here, trial, gap)
+        return judge(control, here, trial, gap, left)
 
     judge = StepControl.judge
     monkeypatch.setattr(StepControl, "judge", judged)

@@ -33,6 +33,8 @@ from kernelhood.solvers.solution import FINEST_GAP, Solution
 from kernelhood.tasks import TaskRows
 
 _FEW_SVMS = 20
+#: A model with a larger gap may be far from the optimum.
+_WORST_TOL = 0.01
 
 
 class MultiTaskKernelModel(
@@ -278,9 +280,9 @@ def _advice(outcomes: list[Solution], tol: float, max_iter: int) -> str:
     falling = all(one.gap < 0.5 * one.trace[2 * len(one.trace) // 3, 1] for one in late)
     if falling or max_iter < _FEW_SVMS:
         return f"max_iter={max_iter} ended before; raise max_iter."
-    worst = max(one.gap for one in late)
+    worst = 2.0 * max(one.gap for one in late)
+    accept = f"accept it by tol={worst:.0e}, or " if worst <= _WORST_TOL else ""
     return (
-        f"it no longer falls, and more SVMs would not help; accept it by tol={2.0 * worst:.0e}, or "
-        "make the problem easier: scale the features, remove kernels that are nearly equal, or "
-        "lower C."
+        f"it no longer falls, and more SVMs would not help; {accept}make the problem easier: scale "
+        "the features, remove kernels that are nearly equal, or lower C."
     )

@@ -59,9 +59,9 @@ def solve(
     while trace[-1][1] > tol and len(trace) < max_iter and not control.is_exhausted:
         trial = control.try_step(here, trace[-1][1], bound)
         bound.add(trial, average=control.careful or problem.is_large)
-        here = control.judge(here, trial, trace[-1][1])
         best = trial if _is_better(problem, trial, best) else best
         trace.append((best.objective, bound.gap(best, tol)))
+        here = control.judge(here, trial, trace[-2][1], trace[-1][1])
         here = control.look_back(here, best, trace[-1][1])
     return as_solution(problem, best, np.array(trace))
 

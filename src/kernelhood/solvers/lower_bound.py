@@ -38,12 +38,14 @@ class LowerBound:
         self.problem = problem
         self.value = -np.inf
         self._average: State | None = None
-        self._tangent: tuple[State, float] | None = None
+        self._duals: list[DualPoint] = []
+        self._tangent: tuple[State, int, float] | None = None
 
     def add(self, new: State, *, average: bool) -> None:
         """Take one more vector into account, and its averages with earlier ones where asked for."""
         penalty = self.problem.penalty
         if not penalty.convex:
+            self._duals.append(new.dual)
             return
         if average:
             old = self._average
@@ -75,6 +77,9 @@ class LowerBound:
     def missing(self, point: State, tol: float) -> float:
         """Return the duality gap of a point: to the best bound, or of a concave penalty's tangent.
 
+        Every vector so far bounds the tangent problem. The point's own may bound it badly: if its
+        kernel has a low rank, many vectors solve the SVM, and few of them suit the other kernels.
+
         Parameters
         ----------
         point : State
@@ -91,13 +96,16 @@ class LowerBound:
             return point.objective - penalty.gap(point.x, point.svm_value, dual)
 
         if self._tangent is None or self._tangent[0] is not point:
-            known = tangent_bound(point.dual)
+            known = max(map(tangent_bound, [point.dual, *self._duals]))
             size = max(abs(point.objective), point.svm_value)
             if point.objective - known > tol * size:
                 enough = point.objective - tol * size
                 known = max(known, self._trimmed_bound(point, tangent_bound, known, enough))
-            self._tangent = point, known
-        return point.objective - self._tangent[1]
+        else:
+            _, seen, known = self._tangent
+            known = max([known, *map(tangent_bound, self._duals[seen:])])
+        self._tangent = point, len(self._duals), known
+        return point.objective - known
 
     @cached_property
     def _splits(self) -> bool:

@@ -77,7 +77,7 @@ class StepControl:
         self.is_secant = False
         self.made_at: State | None = None
         self.refused: State | None = None
-        self.level, self.mark, self.waited = 0, np.inf, 0
+        self.level, self.mark, self.waited, self.by_slope = 0, np.inf, 0, False
 
     @property
     def careful(self) -> bool:
@@ -105,14 +105,8 @@ class StepControl:
                 return here
         accuracy = max(self.precision * self.gap, _FINEST)
         ridge = self.precision * _RIDGE * max(gap, self.tol)
-        return self.problem.solve(
-            x,
-            here,
-            accuracy,
-            ridge,
-            shrink=shrink,
-            exact=self.level > 1 and not self.problem.is_large,
-        )
+        exact = self.level > 1 and not self.problem.is_large
+        return self.problem.solve(x, here, accuracy, ridge, shrink=shrink, exact=exact)
 
     def _look_ahead(
         self, here: State, x: Array, gap: float, bound: LowerBound | None
@@ -180,22 +174,22 @@ class StepControl:
         if last is here and self.hessian is not None and _same(kept, self.kept):
             return
         fresh: Array | None = None
+        some = slice(None) if kept is None else kept
         if last is not None and self.hessian is not None and _same(kept, self.kept):
             step, fall = here.x - last.x, last.dual.q - here.dual.q
             short = np.abs(step).sum() <= _SHORT_STEP * last.x.sum()
             if short and not self.problem.predicts:
-                some = slice(None) if kept is None else kept
                 fresh = secant_hessian(self.hessian, step[some], fall[some])
         self.is_secant = fresh is not None
         if fresh is None:
-            some = slice(None) if kept is None else kept
-            fresh = bounded_hessian(
-                self.problem.hessian(here, kept), here.x[some], here.dual.q[some]
-            )
+            found = self.problem.hessian(here, kept)
+            fresh = bounded_hessian(found, here.x[some], here.dual.q[some])
+        if self.by_slope:
+            fresh, self.by_slope = np.zeros_like(fresh), False
         self.hessian, self.kept = fresh, kept
 
-    def judge(self, here: State, trial: State, gap: float) -> State:
-        """Return where to go on from, and choose the next move."""
+    def judge(self, here: State, trial: State, gap: float, left: float = np.inf) -> State:
+        """Return where to go on from, and choose the next move; `left` is the trial's gap."""
         step = trial.x - here.x
         slope = float((self.problem.penalty.slope(here.x) - here.dual.q) @ step)
         fall = here.objective - trial.objective
@@ -210,6 +204,9 @@ class StepControl:
             # Too short for the objective to tell, a step may still halve the gap.
             return trial
         noise = self.precision * here.scale * (self.gap + _RIDGE * max(gap, self.tol))
+        within = max(-fall, abs(slope)) <= 3.0 * noise and not self.problem.penalty.convex
+        if within and left < _WORTH_GOING_ON * gap:
+            return trial
         self._refuse(here, trial, slope, noise)
         if self.many and move is Move.NEWTON and self.move is Move.BACKTRACK:
             # Among many weights another direction is better than less of the same.
@@ -283,6 +280,9 @@ class StepControl:
         self.damping, self.reach = _FIRST_DAMPING * 10.0**self.level, _WIDEST_RAY
         self.move = Move.NEWTON
         self._forget_hessian()
+        # If a kernel has a low rank, the value has a kink. The Hessian there is as large as the
+        # ridge is small, and leads nowhere: every other time the slope alone is followed.
+        self.by_slope = self.level % 2 == 1
         return best
 
 
