@@ -190,3 +190,22 @@ def test_names_of_features_are_kept(labelled):
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X[["b", "a", "c"]], task=labelled.task)
+
+
+@pytest.mark.parametrize("relation", ["independent", "mixed", "functions"])
+@pytest.mark.parametrize("make", [kh.MTONMKLRegressor, kh.MTONMKLClassifier])
+@pytest.mark.parametrize("searched", [False, True])
+def test_a_fitted_model_holds_no_kernel_matrix(make, relation, searched):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(200, 1)), np.repeat([0, 1], 100)
+    y = X[:, 0] + rng.normal(size=200)
+    model = make(kernels="small", relation=relation)
+    if searched:
+        model = kh.KernelSearchCV(model, {"C": [0.5, 1.0]}, cv=2)
+    model.fit(X, y if make is kh.MTONMKLRegressor else y > 0.0, task=task)
+    held = pickle.dumps(model)
+    assert len(held) < 100 * 100 * 8
+    if make is kh.MTONMKLRegressor and not searched:
+        again = pickle.loads(held).predict_quantiles(X[:3], task=task[:3], quantiles=[0.1, 0.9])
+        expected = model.predict_quantiles(X[:3], task=task[:3], quantiles=[0.1, 0.9])
+        np.testing.assert_allclose(again, expected, rtol=1e-6)

@@ -22,7 +22,8 @@ class QuantilePath(LossChoice):
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         super()._store(problems, solved)
-        self._problems = problems
+        # What solvers keep for other models holds kernel matrices.
+        self._problems = [replace(one, kept={}, carry=None) for one in problems]
         self._at_level: dict[float, Self] = {}
 
     def predict_quantiles(
