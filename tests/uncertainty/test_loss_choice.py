@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.preprocessing import KernelCenterer
 
 import kernelhood as kh
 from kernelhood.losses import Quantile, Squared
+from kernelhood.operators import on_demand
+from kernelhood.solvers.problem import Problem
 from tests.references import make_samples
 
 RELATIONS = [None, "functions", "mixed"]
@@ -128,6 +131,34 @@ def test_a_matrix_that_does_not_fit_is_refused_with_what_would():
     with pytest.raises(ValueError, match="cache_size is too small for loss='squared'.* 10 mega"):
         small.fit(X, y, task=task)
     assert small.set_params(cache_size=10.0).fit(X, y, task=task).dual_gap_ <= 1e-3
+
+
+def test_a_search_refuses_what_its_refit_would_before_any_model_is_solved(monkeypatch):
+    monkeypatch.setattr(on_demand, "_FEWEST_ROWS", 8)
+    data = make_samples("regression", sizes=(30, 30))
+    small = model(relation="mixed", cache_size=0.02, kernels=[kh.Gaussian(1.0)])
+    search = kh.KernelSearchCV(small, {"loss": ["squared", "epsilon_insensitive"]}, cv=2)
+    table = {"X": data.X, "y": data.y, "task": data.task}
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "solve", lambda *_, **__: pytest.fail("too late"))
+        with pytest.raises(ValueError, match="cache_size is too small for loss='squared'.* 60 sam"):
+            search.fit(**table)
+    search.set_params(refit=False).fit(**table)  # the splits are smaller
+    assert len(search.cv_results_["params"]) == 2
+    search.set_params(refit=True, estimator__cache_size=0.03).fit(**table)
+
+
+def test_an_estimator_that_chooses_offers_no_loss_that_its_refit_refuses(monkeypatch):
+    monkeypatch.setattr(on_demand, "_FEWEST_ROWS", 8)
+    data = make_samples("regression", sizes=(30, 30))
+    rough = kh.MTONMKLRegressorCV(kernels=[kh.Gaussian(1.0)], relation="mixed", cv=2)
+    tuned = rough._tuned()
+    made = lambda self: clone(tuned).set_params(cache_size=0.02)  # noqa: E731
+    monkeypatch.setattr(kh.MTONMKLRegressorCV, "_tuned", made)
+    rough.fit(data.X, data.y, task=data.task)
+    assert not any("squared" in kind for kind in rough.cv_results_["kind"])
+    with pytest.raises(ValueError, match="loss='squared' cannot be fitted to 60 rows"):
+        rough.set_params(loss="squared").fit(data.X, data.y, task=data.task)
 
 
 @pytest.mark.parametrize("intercept", ["task", "common"])

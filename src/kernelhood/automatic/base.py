@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -183,6 +184,13 @@ class SelfTuned(Answers, BaseEstimator):
         candidates = candidates_of(
             self, len(names), n_trained, n_rows, n_alone=round(float(np.mean(sizes)))
         )
+        params, n_points = ledger.estimator.get_params(deep=False), _num_samples(X)
+
+        def fits(settings: Mapping[str, Any]) -> bool:
+            whole = {**params, **settings}
+            return not ledger.estimator._why_too_large(whole, n_rows, n_points)
+
+        candidates = replace(candidates, fits=fits)
         try:
             best = chosen(ledger, candidates.different(ledger.kernels))
         finally:

@@ -42,6 +42,8 @@ class Candidates:
         Rows in the training part of a split.
     n_alone : int
         How many of them are of one task, on average over the tasks that are there.
+    fits : callable
+        Whether the fit of a kind's parameters to all rows is not refused.
     """
 
     banks: Mapping[str, Settings]
@@ -53,6 +55,7 @@ class Candidates:
     n_samples: int
     n_rows: int
     n_alone: int
+    fits: Callable[[Settings], bool] = lambda _: True
 
     def different(self, fitted: Callable[[Settings], Sequence[Kernel]]) -> Candidates:
         """Return the same without banks that are another one on this table.
@@ -81,6 +84,12 @@ class Candidates:
             for relation, own in self.relations.items()
             if relation != "functions" or len(self.relations) == 1
         ]
+        begin = [kind for kind in begin if self.fits(kind.settings)]
+        if not begin:
+            raise ValueError(
+                f"loss={loss['loss']!r} cannot be fitted to {self.n_rows} rows with any relation "
+                "that may be chosen; use relation='independent' or loss='epsilon_insensitive'."
+            )
         if "corrected" in self.formulations:
             return begin
         if "normalized" in self.formulations:
@@ -95,6 +104,8 @@ class Candidates:
         relation = "mixed" if "mixed" in self.relations else next(iter(self.relations))
         word, loss = next(iter(self.losses.items()))
         settings = {**self.banks[bank], **self.relations[relation], **loss}
+        if not self.fits(settings):
+            return None
         ladder = untuned(self._solved_together(relation))
         return Kind(bank, relation, word, settings=settings, ladder=ladder)
 
@@ -105,15 +116,18 @@ class Candidates:
                 yield leader.changed(loss=word, settings=own)
         few = self.n_tasks <= _MANY_TASKS.get(leader.bank, _MANY)
         if few and leader.relation in ("mixed", "independent") and "functions" in self.relations:
-            yield leader.changed(relation="functions", settings=self.relations["functions"])
+            joined = leader.changed(relation="functions", settings=self.relations["functions"])
+            if self.fits(joined.settings):
+                yield joined
 
     def other_losses(self, leader: Kind) -> list[Kind]:
         """Return the leader with losses of another form, whose strengths are others."""
-        return [
+        others = [
             leader.changed(loss=word, settings=own)
             for word, own in self.losses.items()
             if word != leader.loss and own["loss"] != leader.settings["loss"]
         ]
+        return [kind for kind in others if self.fits(kind.settings)]
 
     def normalized(self, leader: Kind) -> list[Kind]:
         """Return the leader with the trace fixed and concentrated kernels rewarded.
@@ -145,7 +159,7 @@ class Candidates:
         # Free intercepts, as functions have them, would leave new tasks without a deviation.
         relations = [leader.relation] if leader.relation != "functions" else []
         relations += ["independent" if self._takes_long(first, "mixed") else "mixed"]
-        return [
+        offered = [
             leader.changed(
                 bank=bank,
                 relation=relation,
@@ -163,6 +177,7 @@ class Candidates:
             for relation in dict.fromkeys(relations)
             if relation in self.relations and not self._takes_long(bank, relation)
         ]
+        return [kind for kind in offered if self.fits(kind.settings)]
 
     def _takes_long(self, bank: str, relation: str) -> bool:
         """Return whether the evidence of a bank is too much work."""

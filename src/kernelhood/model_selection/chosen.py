@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _num_samples
 
 from kernelhood._typing import Array
 from kernelhood.model_selection.grids import Models
@@ -31,6 +32,29 @@ def best_point(models: Models, scores: Array) -> tuple[int, float]:
     best_ones = np.flatnonzero(scores == np.nanmax(scores))
     model = int(best_ones[np.argmin(models.strength[best_ones])])
     return int(np.argmax(models.model_of == model)), float(scores[model])
+
+
+def check_room(
+    model: Any, models: Sequence[Mapping[str, Any]], X: Any, y: Any, sample_weight: Any
+) -> None:
+    """Raise before any work if the fit of a model to all rows would be refused.
+
+    Parameters
+    ----------
+    model : estimator of this library
+        What is tuned.
+    models : sequence of dict
+        Parameters that may be chosen.
+    X, y, sample_weight
+        The whole table.
+    """
+    n_points = np.count_nonzero(sample_weight) if sample_weight is not None else _num_samples(X)
+    n_targets = np.shape(y)[1] if np.ndim(y) > 1 else 1
+    for params in models:
+        whole = {**model.get_params(deep=False), **params}
+        n_kept = int(n_points * (1.0 - (whole.get("calibration") or 0.0)))
+        if why := model._why_too_large(whole, n_kept * n_targets, n_kept):
+            raise ValueError(why)
 
 
 def warn_of_gaps(gaps: Array, tol: Array) -> None:

@@ -17,6 +17,7 @@ from kernelhood.model_selection.averages import averaged, contenders, mean_of_kn
 from kernelhood.model_selection.chain import Chain, refitted, unwrapped
 from kernelhood.model_selection.chosen import (
     best_point,
+    check_room,
     kernel_names,
     said_once,
     search_summary,
@@ -148,6 +149,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         scorer = TaskScorer(self.scoring)
         scorer.check(chain.model)
         names, parts = split_table(chain, self.cv, X, y, task, groups, sample_weight)
+        if self.refit:
+            check_room(chain.model, models.models, X, y, sample_weight)
         walked = (chain.model, models.models, parts, scorer, len(names))
         worth_more = partial(contenders, parts=parts, **self._averages) if self.prune else None
         found = grid_scores(*walked, self.n_jobs, self.verbose, worth_more)

@@ -84,9 +84,8 @@ class OnDemandKernels(KernelOperator):
 
     def row_buffer(self) -> Array:
         """Return room for as many rows as may be kept."""
-        n, size = self.n_samples, np.dtype(self.dtype).itemsize
-        kept = int(self.megabytes * _MEGABYTE / (n * size))
-        return np.empty((min(n, max(_FEWEST_ROWS, kept)), n), dtype=self.dtype)
+        kept = rows_that_fit(self.n_samples, self.megabytes, self.dtype)
+        return np.empty((kept, self.n_samples), dtype=self.dtype)
 
     def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
         """Return the combination of the kernels with no row computed yet."""
@@ -231,3 +230,9 @@ class OnDemandKernels(KernelOperator):
             before = np.repeat(starts[a:b] - (ends - sizes)[a:b] + (ends - sizes)[a], sizes[a:b])
             own = before + np.arange(len(before))
             yield slice(int(first[a]), int(last)), members[a:b], own
+
+
+def rows_that_fit(n_samples: int, megabytes: float, dtype: Any) -> int:
+    """Return how many rows of a matrix between all samples are kept at a time."""
+    kept = int(megabytes * _MEGABYTE / (n_samples * np.dtype(dtype).itemsize))
+    return min(n_samples, max(_FEWEST_ROWS, kept))

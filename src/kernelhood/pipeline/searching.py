@@ -85,6 +85,11 @@ class SearchInterface(ABC):
         raise NotImplementedError
 
     @classmethod
+    def _why_too_large(cls, params: Mapping[str, Any], n_samples: int, n_points: int) -> str:
+        """Return why a fit to so many samples at so many points is refused, "" if it is not."""
+        return ""
+
+    @classmethod
     def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return where canonical parameters stand on a path, each model warm-starting the next.
 

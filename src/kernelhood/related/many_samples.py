@@ -14,6 +14,8 @@ from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.kernels import KernelBank
 from kernelhood.landmarks import LandmarkExpansion, Landmarks, choose_landmarks
 from kernelhood.landmarks.capacity import Sizes, check_memory, chosen_operator
+from kernelhood.losses import Squared
+from kernelhood.operators.on_demand import rows_that_fit
 from kernelhood.parallel import shown
 from kernelhood.pipeline.joint import JointKernels
 from kernelhood.pipeline.joint_samples import pair_numbers
@@ -22,6 +24,7 @@ from kernelhood.pipeline.problem import TaskProblem, TaskSolution
 from kernelhood.related.joint_low_rank import JointLowRank
 from kernelhood.related.model import RelatedModel
 from kernelhood.related.task_low_rank import TaskLowRank, expansion_of_tasks
+from kernelhood.solvers.least_squares.block import no_room
 from kernelhood.solvers.solution import Solution
 from kernelhood.task_matrices import TaskMatrices
 from kernelhood.tasks import stack_rows
@@ -86,6 +89,18 @@ class ManySamples(RelatedModel):
     def _kernel_parts(cls, params: Mapping[str, Any]) -> list[Any]:
         held = [params[name] for name in ("operator", "n_components", "landmarks")]
         return [*super()._kernel_parts(params), *held]
+
+    @classmethod
+    def _why_too_large(cls, params: Mapping[str, Any], n_samples: int, n_points: int) -> str:
+        loss, size = params.get("loss"), np.dtype(params["storage"]).itemsize
+        squared = loss == "squared" or isinstance(loss, Squared)
+        sizes = Sizes(n_samples, n_points, 1, 1, params["cache_size"], size)
+        if not squared or not cls._couples(params):
+            return ""
+        if chosen_operator(params["operator"], sizes, together=True) != "on_demand":
+            return ""
+        kept = rows_that_fit(n_samples, params["cache_size"], params["storage"])
+        return no_room(n_samples, size) if kept < n_samples else ""
 
     def _evaluate(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> Any:
         together = self._couples(vars(self))

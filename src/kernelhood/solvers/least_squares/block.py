@@ -68,13 +68,7 @@ class LeastSquares(Block):
         """Take the memory of one matrix between all samples, or say that there is not enough."""
         n, rows = self.n_samples, self.operator.row_buffer()
         if len(rows) < n:
-            size = n * n * rows.itemsize / _MEGABYTE
-            raise ValueError(
-                "cache_size is too small for loss='squared', which holds one matrix between all "
-                f"{n} samples: set cache_size to {np.ceil(size):.0f} megabytes or more, half of "
-                "that with storage='float32', or use a loss that needs only some of its rows, "
-                "such as 'epsilon_insensitive'."
-            )
+            raise ValueError(no_room(n, rows.itemsize))
         self._rows = rows
 
     def _in_units(self, loss: Any) -> tuple[Any, Units]:
@@ -233,3 +227,14 @@ class FeatureFactor:
         """Return ``right' Z right``."""
         H = right.T @ self._solved(right)
         return np.asarray(0.5 * (H + H.T))
+
+
+def no_room(n_samples: int, itemsize: int) -> str:
+    """Return what to say if one matrix between all samples does not fit into the cache."""
+    size = n_samples**2 * itemsize / _MEGABYTE
+    return (
+        "cache_size is too small for loss='squared', which holds one matrix between all "
+        f"{n_samples} samples: set cache_size to {np.ceil(size):.0f} megabytes or more, half of "
+        "that with storage='float32', or use a loss that needs only some of its rows, such as "
+        "'epsilon_insensitive'."
+    )
