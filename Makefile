@@ -9,7 +9,7 @@ $(TESTS): export OMP_NUM_THREADS := 1
 export KERNELHOOD_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 
 # Tests of compiled code, which are run as plain Python once more so that its lines are counted.
-COMPILED := tests/kernels tests/losses/test_box.py \
+COMPILED := $(addprefix tests/kernels/test_,bank.py blocks.py clusters.py kernels.py passes.py) tests/losses/test_box.py \
 	$(addprefix tests/operators/test_,dense.py combined.py) \
 	$(addprefix tests/penalties/test_,nonneg_qp.py free_step.py linear.py) \
 	$(addprefix tests/solvers/test_,pair_steps.py interior_point.py hessian.py)
@@ -27,7 +27,7 @@ demo: .venv/.demo
 
 test: lint
 	$(BIN)/pytest -n 2 --cov --cov-report= --cov-fail-under=0
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --cov --cov-append --cov-report= --cov-fail-under=0 $(COMPILED)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --cov --cov-append --cov-report= --cov-fail-under=0 -k "not samples_are_many" $(COMPILED)
 	$(BIN)/coverage report
 
 test-portable: .venv/.dev
