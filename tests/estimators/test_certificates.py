@@ -64,7 +64,7 @@ def test_the_advice_tells_few_svms_from_a_gap_that_no_longer_falls(monkeypatch):
             model.fit(data.X, data.y, task=data.task)
 
 
-@pytest.mark.parametrize("seed", [1, 5, 9, 12])
+@pytest.mark.parametrize("seed", [1, 5, 6, 9])
 def test_a_column_of_two_values_leaves_no_gap(seed):
     """The kernels have a low rank: many vectors solve an SVM, and few of them bound the optimum."""
     rng = np.random.default_rng(seed)

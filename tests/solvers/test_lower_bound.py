@@ -299,3 +299,23 @@ def test_the_tangent_of_a_reward_is_bounded_by_every_vector_so_far():
         gaps.append(problem.penalty.gap(point.x, point.svm_value, other.dual))
         assert bound.missing(point, 1e6) == pytest.approx(min(gaps), rel=1e-12)
     assert min(gaps) < before
+
+
+def test_the_tangent_of_a_reward_is_bounded_by_averages_too():
+    kernels, loss, budget = specific_simplex("hinge")
+    penalty = Concave(budget.row, budget.budget, np.eye(len(budget.row)), 1e-3)
+    problem, rng, better = Problem([Block(kernels, loss)], penalty), np.random.default_rng(0), 0
+    lowest = solve(Problem([Block(kernels, loss)], penalty.tangent(penalty.start())), tol=1e-7)
+    for _ in range(5):
+        vectors = [problem.at(problem.x_of(penalty.start()), vector(loss, rng)) for _ in range(2)]
+        point, bound = vectors[0], LowerBound(problem)
+        bound.add(point, average=True)
+        bound.missing(point, 1e6)
+        bound.add(vectors[1], average=True)
+        alone = [problem.penalty.gap(point.x, point.svm_value, one.dual) for one in vectors]
+        missing = bound.missing(point, 1e6)
+        here = point.svm_value + penalty.tangent(penalty.start()).value(penalty.start())
+        assert here - lowest.objective <= missing * (1.0 + 1e-6)
+        assert missing <= min(alone) * (1.0 + 1e-9)
+        better += missing < 0.999 * min(alone)
+    assert better

@@ -44,13 +44,14 @@ class LowerBound:
     def add(self, new: State, *, average: bool) -> None:
         """Take one more vector into account, and its averages with earlier ones where asked for."""
         penalty = self.problem.penalty
-        if not penalty.convex:
-            self._duals.append(new.dual)
-            return
+        self._duals.append(new.dual)
         if average:
             old = self._average
             new = new if old is None else self._best_between(old, new)
             self._average = new
+            self._duals.append(new.dual)
+        if not penalty.convex:
+            return
         self.value = max(self.value, penalty.lower_bound(new.dual))
         self.value = max(self.value, self._trimmed_bound(new, penalty.lower_bound, self.value))
 
@@ -88,24 +89,28 @@ class LowerBound:
             Relative gap that is asked for: a better bound of the tangent is looked for where it
             may end the loop.
         """
-        penalty = self.problem.penalty
-        if penalty.convex:
+        if self.problem.penalty.convex:
             return point.objective - self.value
-
-        def tangent_bound(dual: DualPoint) -> float:
-            return point.objective - penalty.gap(point.x, point.svm_value, dual)
-
         if self._tangent is None or self._tangent[0] is not point:
-            known = max(map(tangent_bound, [point.dual, *self._duals]))
+            self._tangent = point, 0, -np.inf
+            known = max(map(self._bound_of, [point.dual, *self._duals]))
             size = max(abs(point.objective), point.svm_value)
             if point.objective - known > tol * size:
                 enough = point.objective - tol * size
-                known = max(known, self._trimmed_bound(point, tangent_bound, known, enough))
+                known = max(known, self._trimmed_bound(point, self._bound_of, known, enough))
         else:
             _, seen, known = self._tangent
-            known = max([known, *map(tangent_bound, self._duals[seen:])])
+            known = max([known, *map(self._bound_of, self._duals[seen:])])
         self._tangent = point, len(self._duals), known
         return point.objective - known
+
+    def _bound_of(self, dual: DualPoint) -> float:
+        """Return what a vector bounds: the objective, or that of the tangent at the last point."""
+        penalty = self.problem.penalty
+        if penalty.convex or self._tangent is None:
+            return penalty.lower_bound(dual)
+        point = self._tangent[0]
+        return point.objective - penalty.gap(point.x, point.svm_value, dual)
 
     @cached_property
     def _splits(self) -> bool:
@@ -173,7 +178,7 @@ class LowerBound:
 
     def _best_between(self, old: State, new: State) -> State:
         """Return the vectors with the best bound on the line from some to others."""
-        penalty, problem = self.problem.penalty, self.problem
+        problem = self.problem
 
         def between(share: float) -> State:
             points = [
@@ -200,7 +205,7 @@ class LowerBound:
             rest = 1.0 - share
             q = rest**2 * old.dual.q + share**2 * new.dual.q + share * rest * cross
             total, bend = gain(share)
-            return -penalty.lower_bound(DualPoint(total, q, bend))
+            return -self._bound_of(DualPoint(total, q, bend))
 
         inside = float(minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded").x)
         share = min((0.0, 1.0, inside), key=loss)
