@@ -21,6 +21,18 @@ def test_the_package_itself_imports_nothing_heavy():
     assert imported_by("import kernelhood") == []
 
 
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_the_command_imports_nothing_to_say_what_it_does(option):
+    code = f"""
+from kernelhood.cli import main
+try:
+    main(["{option}"])
+except SystemExit:
+    pass
+"""
+    assert imported_by(code) == []
+
+
 def test_every_public_name_is_there_and_listed():
     assert [name for name in kh.__all__ if not hasattr(kh, name)] == []
     assert set(kh.__all__) <= set(dir(kh))

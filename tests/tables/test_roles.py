@@ -82,6 +82,6 @@ def test_a_number_for_a_class_stops_a_fit_before_any_work(tmp_path, capsys, monk
 
 def test_the_command_passes_the_most_classes_on():
     words = ["fit", "t.csv", "--task", "shop", "--target", "sold", "--out", "m.skops"]
-    parser = build_parser()
+    parser = build_parser(["fit"])
     assert roles_of(parser.parse_args(words))["max_classes"] is None
     assert roles_of(parser.parse_args([*words, "--max-classes", "47"]))["max_classes"] == 47

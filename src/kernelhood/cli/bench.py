@@ -18,7 +18,6 @@ from kernelhood.tables.formats.files import ENDINGS, STDIN
 
 _METHODS = "default: all but boosting and one-hot-svm"
 
-HELP = "compare the methods as the paper does, or on a table of your own"
 EXAMPLE = """Examples:
   kernelhood bench
   kernelhood bench letter spam --runs 20 --grid paper --out report

@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kernelhood._extras import import_extra
-from kernelhood.datasets._report import Report
 
-Command: TypeAlias = Callable[[argparse.Namespace], Report]
+if TYPE_CHECKING:
+    from kernelhood.datasets._report import Report
+
+Command: TypeAlias = "Callable[[argparse.Namespace], Report]"
 
 
 def check_place(path: str) -> None:

@@ -7,7 +7,6 @@ import argparse
 from kernelhood.datasets._files import REGISTRY
 from kernelhood.datasets._report import report_check, report_fetch, report_list
 
-HELP = "list, fetch and check the data sets"
 EXAMPLE = "Example: kernelhood data fetch letter"
 
 

@@ -16,7 +16,6 @@ from kernelhood.tables import fit_table, read_table
 from kernelhood.tables.choice import SEARCHES
 from kernelhood.tables.formats.files import ending
 
-HELP = "choose and fit a model of a table with a task column"
 EXAMPLE = """Examples:
   kernelhood fit loads.csv --task zone --target load --out model.skops
   kernelhood fit sales.parquet --task shop --target sold --groups region --holdout 0.2 --out m.skops

@@ -10,7 +10,6 @@ from kernelhood.datasets._report import Report
 from kernelhood.persistence import load, read_header
 from kernelhood.reporting import inspect_model, to_html, to_text
 
-HELP = "explain what a model has learned, as text and as an HTML page"
 EXAMPLE = "Example: kernelhood inspect model.skops --out inspection.html"
 
 

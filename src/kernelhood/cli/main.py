@@ -9,13 +9,23 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-from kernelhood.cli import bench, data, fit, inspect, predict
 from kernelhood.cli.command import Command
-from kernelhood.datasets._report import Report
 
-_COMMANDS = {"fit": fit, "predict": predict, "inspect": inspect, "bench": bench, "data": data}
+if TYPE_CHECKING:
+    from kernelhood.datasets._report import Report
+
+#: What each command does. The file of the same name is imported if it is asked for.
+_COMMANDS = {
+    "fit": "choose and fit a model of a table with a task column",
+    "predict": "predict the rows of a table with a model that fit has written",
+    "inspect": "explain what a model has learned, as text and as an HTML page",
+    "bench": "compare the methods as the paper does, or on a table of your own",
+    "data": "list, fetch and check the data sets",
+}
 
 FAILED, INTERRUPTED, BROKEN_PIPE = 1, 130, 141
 
@@ -35,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         nobody reads the output any more. Wrong usage ends the process with 2.
     """
     words = sys.argv[1:] if argv is None else list(argv)
-    arguments = build_parser().parse_args(words)
+    arguments = build_parser(words).parse_args(words)
     arguments.typed = shlex.join(["kernelhood", *words])
     command: Command = arguments.command
     try:
@@ -90,8 +100,14 @@ def _said_plainly() -> Iterator[None]:
         yield
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser; every group of commands adds itself."""
+def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser, with the arguments of the command that is asked for.
+
+    Parameters
+    ----------
+    words : sequence of str
+        What was typed after ``kernelhood``.
+    """
     parser = argparse.ArgumentParser(
         prog="kernelhood",
         description="Learned kernels, many tasks.",
@@ -101,13 +117,15 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"kernelhood {version('kernelhood')}"
     )
     groups = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, group in _COMMANDS.items():
+    for name, text in _COMMANDS.items():
         one = groups.add_parser(
             name,
-            help=group.HELP,
-            description=f"{group.HELP[0].upper()}{group.HELP[1:]}.",
-            epilog=group.EXAMPLE,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        group.add_arguments(one)
+        if name in words[:1]:
+            group = import_module(f"kernelhood.cli.{name}")
+            one.epilog = group.EXAMPLE
+            group.add_arguments(one)
     return parser

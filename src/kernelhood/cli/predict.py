@@ -20,7 +20,6 @@ from kernelhood.tables.framed import FramedModel
 from kernelhood.tables.model import OWN, SHARED, UNSEEN, warn_of_unseen
 from kernelhood.tasks import as_objects
 
-HELP = "predict the rows of a table with a model that fit has written"
 EXAMPLE = """Examples:
   kernelhood predict model.skops new.csv --out predictions.csv
   cat new.csv | kernelhood predict model.skops - --unseen error > predictions.csv"""
