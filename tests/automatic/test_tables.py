@@ -11,19 +11,14 @@ from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelhood as kh
+from tests.scikit_learn_checks import every_check
 
 SIZES = (1, 2, 3, 5, 24, 30)
 QUICK = {"kernels": "small", "formulation": "corrected"}
 REGRESSOR = kh.MTONMKLRegressorCV(epsilon=0.1, loss="epsilon_insensitive", cv=2, **QUICK)
 CLASSIFIER = kh.MTONMKLClassifierCV(cv=2, **QUICK)
-
-CLOSE_NOT_EQUAL = (
-    "A weight of two is a sample repeated, but folds deal out rows, not weights: repeated rows may "
-    "come to lie on both sides of a split."
-)
 
 
 @pytest.fixture(scope="module")
@@ -122,17 +117,9 @@ def test_copies_files_and_pictures(frame):
     assert not hasattr(clone(model), "n_features_in_")
 
 
-def expected_failures(estimator):
-    names = ("dense", "sparse")
-    return {f"check_sample_weight_equivalence_on_{one}_data": CLOSE_NOT_EQUAL for one in names}
-
-
 ONE_KIND = {"relation": "pooled", "kernels": [kh.Gaussian(1.0)], "cv": 2}
 
 
-@parametrize_with_checks(
-    [clone(one).set_params(**ONE_KIND) for one in (REGRESSOR, CLASSIFIER)],
-    expected_failed_checks=expected_failures,
-)
+@every_check(*(clone(one).set_params(**ONE_KIND) for one in (REGRESSOR, CLASSIFIER)))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
