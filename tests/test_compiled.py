@@ -6,10 +6,8 @@ import sys
 
 ONE = """
 import numpy as np
-from kernelhood.losses import Hinge
-from kernelhood.losses.box import best_gap
-loss = Hinge().box(np.array([1.0, -1.0]), np.ones(2))
-best_gap(np.zeros(2), np.zeros(2), loss)
+from kernelhood.solvers.central_path import add_up
+add_up(np.zeros(2, dtype=np.intp), np.ones(2), 3)
 """
 OTHER = """
 import numpy as np
