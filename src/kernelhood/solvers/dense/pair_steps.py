@@ -36,22 +36,26 @@ def _set_slopes(state: Array, epsilon: float, k: int) -> None:
 @inlined
 def _partner(state: Array, rows: Array, at: int, i: int, begin: int, end: int, flat: float) -> int:
     """Return the sample from `begin` to `end` whose pair with sample i gains most, or -1."""
-    j, best = -1, 0.0
+    j, best = np.intp(-1), 0.0
     steepest, own = state[_GROW, i] - state[_KV, i], state[_DIAGONAL, i]
-    for k in range(begin, end):
+    for k in range(np.uintp(begin), np.uintp(end)):
         gain = steepest - state[_SLACK, k]
         if gain > 0.0:
             bend = own + state[_DIAGONAL, k] - 2.0 * rows[at, k]
             gain *= gain / (bend if bend > flat else flat)
             if gain > best:
-                j, best = k, gain
-    return j
+                j, best = np.intp(k), gain
+    return int(j)
 
 
 @inlined
 def _shift(state: Array, rows: Array, a: int, b: int, move: float, begin: int, end: int) -> None:
-    """Bring Kv and the slacks of some samples up to date after a move along two rows."""
-    for k in range(begin, end):
+    """Bring Kv and the slacks of some samples up to date after a move along two rows.
+
+    Unsigned numbers cannot count from the end of an array. That is a test less for each sample, and
+    the processor can do several samples at a time.
+    """
+    for k in range(np.uintp(begin), np.uintp(end)):
         value = state[_KV, k] + move * (rows[a, k] - rows[b, k])
         state[_KV, k], state[_SLACK, k] = value, state[_SHRINK, k] - value
 
@@ -61,11 +65,11 @@ def _look(state: Array, groups: Indices, begin: int, end: int, top: Indices, edg
     """Bring the steepest samples and the edges of some groups up to date; return the worst one."""
     for g in range(begin, end):
         i, steepest, least = groups[g], -np.inf, np.inf
-        for k in range(groups[g], groups[g + 1]):
+        for k in range(np.uintp(groups[g]), np.uintp(groups[g + 1])):
             slack, slope = state[_SLACK, k], state[_GROW, k] - state[_KV, k]
             least = slack if slack < least else least
             if slope > steepest:
-                i, steepest = k, slope
+                i, steepest = np.intp(k), slope
         top[g], edges[g, 0], edges[g, 1] = i, steepest, least
     worst = 0
     for g in range(1, edges.shape[0]):
