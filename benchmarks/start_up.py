@@ -20,6 +20,7 @@ from _measure import print_table
 
 ROOT = Path(__file__).parents[1]
 LINE = "kernelhood: compiling numerical code"
+CHILDREN = ("children_user", "children_system")
 FIT = """
 import numpy as np
 import kernelhood as kh
@@ -37,16 +38,7 @@ STEPS = {
     "first fit of a regressor": FIT.format(kind="Regressor"),
     "first fit of a classifier": FIT.format(kind="Classifier"),
     "second fit of a regressor": FIT.format(kind="Regressor"),
-    "kernelhood fit": [
-        "fit",
-        "table.csv",
-        "--target",
-        "y",
-        "--task",
-        "task",
-        "--out",
-        "model.skops",
-    ],
+    "kernelhood fit": ["fit", "table.csv", "--target=y", "--task=task", "--out=model.skops"],
 }
 
 
@@ -64,19 +56,15 @@ def processor_seconds(command: list[str], folder: Path, environment: dict[str, s
     with (folder / "heard.txt").open("a") as heard:
         subprocess.run(command, cwd=folder, env=environment, check=True, stderr=heard, stdout=heard)
     after = os.times()
-    return (
-        after.children_user
-        + after.children_system
-        - before.children_user
-        - (before.children_system)
-    )
+    user, system = (getattr(after, kind) - getattr(before, kind) for kind in CHILDREN)
+    return user + system
 
 
 def python_of(folder: Path) -> Path:
     """Install the package into a new environment and return its interpreter."""
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", str(ROOT)], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", f"{ROOT}[table]"], check=True)
     return python
 
 
@@ -108,14 +96,11 @@ def main() -> None:
         }
         said = (folder / "heard.txt").read_text().count(LINE)
     print_table("A new installation", ["step", "processor seconds"], list(took.items()))
-    print(f"\nimport kernelhood / import sklearn.svm: {_ratio(took, 'import kernelhood'):.2f}")
+    ratio = took["import kernelhood"] / took["import sklearn.svm"]
+    print(f"\nimport kernelhood / import sklearn.svm: {ratio:.2f}")
     first = took["first fit of a regressor"] / took["second fit of a regressor"]
     print(f"first fit / second fit, imports included: {first:.1f}")
     print(f"lines about compiling: {said}")
-
-
-def _ratio(took: dict[str, float], step: str) -> float:
-    return took[step] / took["import sklearn.svm"]
 
 
 if __name__ == "__main__":
