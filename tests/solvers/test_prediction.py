@@ -27,8 +27,7 @@ def posed(kind, loss_kind, intercept="common", most=1000):
     return kernels, grouped(loss_of(loss_kind, X, sign, 1.0), kernels, intercept)
 
 
-@pytest.mark.parametrize("intercept", ["common", "task"])
-@pytest.mark.parametrize("loss_kind", LOSSES)
+@pytest.mark.parametrize(("intercept", "loss_kind"), [("common", LOSSES[0]), ("task", LOSSES[1])])
 @pytest.mark.parametrize("kind", KINDS)
 def test_near_the_weights_the_solution_is_the_predicted_one(kind, loss_kind, intercept):
     kernels, loss = posed(kind, loss_kind, intercept)
@@ -96,9 +95,8 @@ def test_kernels_in_memory_predict_nothing():
     assert problem.predicted(problem.at(problem.start()), problem.start()) is None
 
 
-@pytest.mark.parametrize("loss_kind", LOSSES)
+@pytest.mark.parametrize(("penalty", "loss_kind"), [("price", LOSSES[0]), ("budget", LOSSES[1])])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("penalty", ["price", "budget"])
 def test_a_gap_that_predictions_close_is_a_true_one(penalty, kind, loss_kind, monkeypatch):
     """The optimum is that of the kernels written out, solved to more digits."""
     kernels, loss = posed(kind, loss_kind, most=8)
