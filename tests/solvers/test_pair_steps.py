@@ -5,7 +5,7 @@ from sklearn.svm import SVC, SVR
 from kernelhood.losses import BoxLoss, Hinge
 from kernelhood.losses.box import svm_gap
 from kernelhood.operators.combined import combined_matrix
-from kernelhood.solvers.dense.pair_steps import pair_steps
+from kernelhood.solvers.dense.pair_steps import _gap, pair_steps
 from tests.operators.examples import kernels_of, written_out
 from tests.solvers.problems import LOSSES, combination, feasible, loss_of, points, stack
 
@@ -180,3 +180,21 @@ def test_pair_steps_within_cells_are_those_of_the_whole_matrix(kind):
         np.testing.assert_allclose(Kv, combined_matrix(whole) @ v, atol=1e-9)
         found.append(v)
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_the_gap_that_ends_the_steps_is_the_duality_gap(kind):
+    X, sign = points(30)
+    loss = loss_of(kind, X, sign, 2.0)._replace(group_starts=np.array([0, 12, 30]))
+    rng = np.random.default_rng(0)
+    v = loss.feasible(rng.uniform(loss.lower, loss.upper))
+    Kv, edges = rng.normal(size=30), rng.normal(size=(2, 2))
+    state = np.zeros((9, 30))
+    state[:5] = v, Kv, loss.target, loss.lower, loss.upper
+    gap = getattr(_gap, "py_func", _gap)  # compiled into its callers only
+    found = gap(state, loss.epsilon, loss.group_starts, edges)
+    rest = loss.target - Kv - np.repeat(edges.mean(axis=1), [12, 18])
+    above, below = np.maximum(0.0, rest - loss.epsilon), np.maximum(0.0, -rest - loss.epsilon)
+    primal = 0.5 * v @ Kv + loss.upper @ above - loss.lower @ below
+    dual = loss.target @ v - loss.epsilon * np.abs(v).sum() - 0.5 * v @ Kv
+    assert found == pytest.approx(primal - dual, rel=1e-9)
