@@ -67,11 +67,15 @@ def test_the_objective_is_that_of_a_conic_solver(kind, formulation, intercept):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_single_task_is_the_plain_estimator(kind, formulation):
     samples = make_samples(kind, sizes=(30,))
-    shared = estimator(kind, formulation).fit(samples.X, samples.y)
-    plain = estimator(kind, formulation, sharing="weights").fit(samples.X, samples.y)
-    np.testing.assert_allclose(values(shared, samples.X), values(plain, samples.X), atol=1e-9)
-    np.testing.assert_allclose(shared.weights_, plain.weights_, atol=1e-9)
-    np.testing.assert_allclose(shared.neighborhood_weights_, plain.neighborhood_weights_, atol=1e-8)
+    close = {"tol": 1e-10}  # a gap fixes functions and weights to its root only
+    shared = estimator(kind, formulation, **close).fit(samples.X, samples.y)
+    plain = estimator(kind, formulation, sharing="weights", **close).fit(samples.X, samples.y)
+    assert shared.objective_ == pytest.approx(plain.objective_, rel=2e-10)
+    np.testing.assert_allclose(values(shared, samples.X), values(plain, samples.X), atol=1e-4)
+    np.testing.assert_allclose(shared.weights_, plain.weights_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        shared.neighborhood_weights_, plain.neighborhood_weights_, rtol=1e-4, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
