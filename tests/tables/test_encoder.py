@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from kernelhood.columns import MOST_LEVELS
 from kernelhood.tables import TableEncoder
-from kernelhood.tables.columns import MOST_LEVELS
 
 pd = pytest.importorskip("pandas")
 

@@ -10,9 +10,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.tables.columns import Column, LeftOut, NumberColumn, from_plain, to_plain
-from kernelhood.tables.kinds import learn_column
-from kernelhood.tables.values import table_numbers
+from kernelhood.columns import (
+    Column,
+    LeftOut,
+    NumberColumn,
+    from_plain,
+    learn_column,
+    table_numbers,
+    to_plain,
+)
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):

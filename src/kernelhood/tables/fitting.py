@@ -10,19 +10,18 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelhood._typing import AnyArray, Array
+from kernelhood.columns import DateColumn, as_pandas
 from kernelhood.estimators import MTONMKLClassifier
 from kernelhood.kernels import KernelBank
 from kernelhood.model_selection import TaskShuffleSplit
 from kernelhood.tables.banks import BANKS, make_bank, read_bank
 from kernelhood.tables.choice import SEARCHES, choose, described_choice, judging_folds
-from kernelhood.tables.columns import DateColumn
 from kernelhood.tables.encoder import TableEncoder
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.notes import worth_a_look
 from kernelhood.tables.roles import CLASSIFICATION, REGRESSION, Roles, Rows, read_rows, rows_after
 from kernelhood.tables.scores import METRIC, TASK_MEAN, baseline_predictions, score_table
 from kernelhood.tables.usage import column_usage
-from kernelhood.tables.values import as_pandas
 from kernelhood.uncertainty.quantiles import checked_levels
 
 _LEFT_OUT = "rows left out of the fit, in turn, at the chosen parameters"

@@ -10,9 +10,9 @@ import numpy as np
 
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
+from kernelhood.columns import is_text, labels, numbers
 from kernelhood.tables.encoder import shown
 from kernelhood.tables.model import OWN, SHARED, warn_of_unseen
-from kernelhood.tables.values import is_text, labels, numbers
 from kernelhood.tasks import as_objects, some_of
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
+from kernelhood.columns import as_pandas, labels
 from kernelhood.tables.encoder import TableEncoder, shown
-from kernelhood.tables.values import as_pandas, labels
 from kernelhood.tasks import some_of
 
 #: What to do with rows of tasks that were not in the fit, as `unseen_task` of the estimators.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood.tables.columns import LeftOut
+from kernelhood.columns import LeftOut
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.roles import CLASSIFICATION
 from kernelhood.tables.scores import POOLED_RIDGE, TASK_MEAN, is_worse

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import AnyArray, Array
+from kernelhood.columns import days, labels, numbers
 from kernelhood.tables.encoder import shown
-from kernelhood.tables.values import days, labels, numbers
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 
