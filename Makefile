@@ -20,14 +20,15 @@ SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/so
 NUMBERS := $(SOLVERS) tests/kernels tests/estimators tests/model_selection
 SEEDS ?= 20
 
-.PHONY: demo $(TESTS) lint bench docs clean
+.PHONY: demo $(TESTS) lint warm-up bench docs clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/demo.py --out demo
 
 # COV=1 counts the lines that tests run, which takes half as long again.
 test: COVERAGE := $(if $(COV),--cov --cov-report= --cov-fail-under=0)
-test: lint
+test: .venv/.dev
+	$(MAKE) --no-print-directory -j 2 lint warm-up
 	$(BIN)/pytest -n 2 $(COVERAGE)
 ifdef COV
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 $(COVERAGE) --cov-append -k "not samples_are_many" $(COMPILED)
@@ -49,6 +50,10 @@ test-oldest test-newest:
 	$(PYTHON) tests/oldest.py > $(VENV)/oldest.txt
 	$(VENV)/bin/python -m pip install --quiet $(OPTIONS) --editable '.[dev]'
 	$(VENV)/bin/pytest -n 2
+
+# Compiles what tests use, once for both test processes.
+warm-up: .venv/.dev
+	@$(BIN)/python tests/warm_up.py
 
 lint: .venv/.dev
 	$(BIN)/ruff format --check .

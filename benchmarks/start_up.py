@@ -27,7 +27,7 @@ import kernelhood as kh
 rng = np.random.default_rng(0)
 X, task = rng.normal(size=(120, 5)), np.repeat(np.arange(6), 20)
 y = X[:, 0] + rng.normal(size=120)
-kh.MTONMKL{kind}().fit(X, y if "{kind}" == "Regressor" else y > 0.0, task=task)
+kh.{kind}().fit(X, y if "Regressor" in "{kind}" else y > 0.0, task=task)
 """
 #: What is run one after the other, each in a process of its own.
 STEPS = {
@@ -35,9 +35,11 @@ STEPS = {
     "import kernelhood": "import kernelhood",
     "import an estimator": "from kernelhood import MTONMKLRegressor",
     "kernelhood --help": ["--help"],
-    "first fit of a regressor": FIT.format(kind="Regressor"),
-    "first fit of a classifier": FIT.format(kind="Classifier"),
-    "second fit of a regressor": FIT.format(kind="Regressor"),
+    "first fit, KernelhoodRegressor": FIT.format(kind="KernelhoodRegressor"),
+    "first fit, KernelhoodClassifier": FIT.format(kind="KernelhoodClassifier"),
+    "first fit, MTONMKLRegressor": FIT.format(kind="MTONMKLRegressor"),
+    "first fit, MTONMKLClassifier": FIT.format(kind="MTONMKLClassifier"),
+    "second fit, MTONMKLRegressor": FIT.format(kind="MTONMKLRegressor"),
     "kernelhood fit": ["fit", "table.csv", "--target=y", "--task=task", "--out=model.skops"],
 }
 

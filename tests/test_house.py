@@ -1,4 +1,4 @@
-"""The rules of the house: small files, small folders, short functions, and a map that is whole."""
+"""The rules of the house: files as long as their idea, short functions, and a map that is whole."""
 
 import ast
 from collections.abc import Iterator
@@ -43,13 +43,7 @@ def test_the_docstring_of_a_function_is_not_counted():
 
 def test_no_file_is_long():
     lines = {str(f.relative_to(SOURCE)): len(f.read_text("utf-8").splitlines()) for f in FILES}
-    assert {name: count for name, count in lines.items() if count > 300} == {}
-
-
-def test_no_folder_is_full():
-    folders = {str(file.parent.relative_to(SOURCE)) for file in FILES}
-    counts = {folder: len(list((SOURCE / folder).glob("*.py"))) for folder in folders}
-    assert {folder: count for folder, count in counts.items() if count > 15} == {}
+    assert {name: count for name, count in lines.items() if count > 650} == {}
 
 
 def test_no_function_is_long():

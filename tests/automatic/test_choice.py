@@ -33,7 +33,7 @@ def test_tasks_with_one_function_share_it_and_opposed_ones_do_not():
     X, y, task = table(n=8)
     shared = kh.MTONMKLRegressorCV(epsilon=0.1, **QUICK).fit(X, y, task=task)
     assert shared.best_params_["relation"] == "mixed"
-    X, y, task = table(opposed=True, n_tasks=2)
+    X, y, task = table(opposed=True, n_tasks=2, n=24)
     apart = kh.MTONMKLRegressorCV(epsilon=0.1, **QUICK).fit(X, y, task=task)
     assert not np.isinf(apart.best_params_["specific_cost"])
     assert apart.best_score_ > 0.85

@@ -23,10 +23,10 @@ def scored(model, X, y):
 if __name__ == "__main__":
     # What is started in the background inherits that the signal is ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    data = kh.datasets.make_multitask(12, 60, random_state=0)
+    data = kh.datasets.make_multitask(6, 40, random_state=0)
     search = kh.KernelSearchCV(
-        kh.MTONMKLClassifier(kernels="paper", tol=1e-9),
-        {"beta": list(2.0 ** np.linspace(-20, 0, 500))},
+        kh.MTONMKLClassifier(kernels="paper"),
+        {"beta": list(2.0 ** np.linspace(-20, 0, 5000))},
         scoring=scored,
         n_jobs=2,
     )

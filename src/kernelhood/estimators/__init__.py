@@ -2,6 +2,7 @@
 
 from kernelhood.estimators.averaged import AVMTMKLClassifier, AVMTMKLRegressor
 from kernelhood.estimators.itl import ITLClassifier, ITLRegressor
+from kernelhood.estimators.kernelhood import KernelhoodClassifier, KernelhoodRegressor
 from kernelhood.estimators.kta import KTAClassifier, KTARegressor
 from kernelhood.estimators.mtmkl import MTMKLClassifier, MTMKLRegressor
 from kernelhood.estimators.mtonmkl import MTONMKLClassifier, MTONMKLRegressor
@@ -32,6 +33,8 @@ __all__ = [
     "ITLRegressor",
     "KTAClassifier",
     "KTARegressor",
+    "KernelhoodClassifier",
+    "KernelhoodRegressor",
     "MTMKLClassifier",
     "MTMKLRegressor",
     "MTONMKLClassifier",

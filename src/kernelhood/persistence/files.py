@@ -13,6 +13,7 @@ from typing import Any
 
 from kernelhood._extras import import_extra
 from kernelhood._files import whole_file
+from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.persistence.compact import compact, restored
 from kernelhood.persistence.searches import SEARCHES
 from kernelhood.persistence.trusted import foreign_types, trusted_types
@@ -161,7 +162,7 @@ def load(path: str | PathLike[str]) -> Any:
     except Exception as error:  # a tampered file can fail anywhere in skops
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ModelFileError(f"{path} is damaged: {reason}") from error
-    kinds = (MultiTaskKernelModel, TableModel, *SEARCHES)
+    kinds = (MultiTaskKernelModel, MultilevelModel, TableModel, *SEARCHES)
     if not isinstance(model, kinds) and not hasattr(model, "steps"):
         raise ModelFileError(f"{path} holds no model: {type(model).__name__}.")
     return model
@@ -193,7 +194,8 @@ def _packed(model: Any, command: str | None) -> bytes:
     sio = import_extra("skops.io", "table")
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     fitted = last.estimator if isinstance(last, TableModel) else last
-    if not isinstance(fitted, (MultiTaskKernelModel, *SEARCHES)) or not hasattr(fitted, "tasks_"):
+    kinds = (MultiTaskKernelModel, MultilevelModel, *SEARCHES)
+    if not isinstance(fitted, kinds) or not hasattr(fitted, "tasks_"):
         raise ValueError(
             f"model must be a fitted estimator or search of kernelhood, a Pipeline that ends in "
             f"one, or a TableModel: got {type(model).__name__}."

@@ -9,8 +9,11 @@ from kernelhood._extras import import_extra
 from kernelhood.bounds import BoundTerms
 from kernelhood.calibration.crossfit import Calibration
 from kernelhood.calibration.sigmoid import Sigmoid
+from kernelhood.estimators.additive import AdditiveFunction, Scaled
+from kernelhood.estimators.multilevel import MultilevelModel
+from kernelhood.estimators.target_units import Units
 from kernelhood.formulations import Evidence
-from kernelhood.kernels import inputs
+from kernelhood.kernels import inputs, terms
 from kernelhood.landmarks.expansion import LandmarkExpansion
 from kernelhood.landmarks.features import Landmarks
 from kernelhood.pipeline.base import MultiTaskKernelModel
@@ -39,6 +42,14 @@ _PARTS = (
     Landmarks,
     ConformalErrors,
     HeldOut,
+    AdditiveFunction,
+    Scaled,
+    Units,
+    terms.TermBank,
+    terms.Straight,
+    terms.Levels,
+    terms.Smooth,
+    terms.Radial,
     kernels.KernelBank,
     kernels.AutoBank,
     inputs.FittedInputs,
@@ -66,7 +77,7 @@ def trusted_types() -> list[str]:
     """
     found: list[type[Any]] = [*_TABLES, *_SEARCHES, *_PARTS]
     for room, base in (
-        (estimators, MultiTaskKernelModel),
+        (estimators, (MultiTaskKernelModel, MultilevelModel)),
         (kernels, kernels.Kernel),
         (relations, relations.TaskRelation),
         (losses, losses.Loss),

@@ -1,0 +1,546 @@
+"""The estimators of the first line: an additive model of all tasks, learned by its evidence.
+
+    y = common function + function of the group + function of the task + occasion + noise
+
+Every function is a sum of terms (see `kernelhood.kernels.terms`). The variance of every term on
+every level is learned by the likelihood of the targets; nothing is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Tags, column_or_1d
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from kernelhood._typing import AnyArray, Array, Indices
+from kernelhood.estimators.additive import Scaled
+from kernelhood.estimators.multilevel import MultilevelModel
+from kernelhood.estimators.target_units import Units, has_outliers
+from kernelhood.estimators.training_rows import TrainingRows
+from kernelhood.likelihoods import Found, fit_gaussian, fit_logistic, fit_student_t
+from kernelhood.solvers.gaussian import Level, Model, Point, Terms, start_from_some
+from kernelhood.tasks import missing
+
+#: A model has to be so much better than one without columns: a Bayes factor of 20.
+_LEAST_GAIN = 3.0
+#: With more rows than this a fit starts from the weights of a third of them.
+_MANY_ROWS = 900
+_SHARE = 3
+#: With more rows than this weights are learned from so many, and take a few steps with all.
+_LEARNED = 3_000
+_STEPS = 3
+#: Blocks of occasions that are left out to see whether they have shocks.
+_BLOCKS, _CLEARLY = 5, 0.98
+_POWERS = (0.0, 0.25, 0.5)
+_FOLDS = 10
+_LARGEST, _SMALLEST = 1e150, 1e-150
+
+Fit = Callable[[Model, Array, float, int], Found]
+
+
+class KernelhoodRegressor(RegressorMixin, MultilevelModel):
+    r"""Regression for many small, related tables, without anything to tune.
+
+    The model is a sum of smooth functions of the columns, some common to all tasks and some of each
+    task's own. Their variances maximise the evidence,
+
+    .. math:: -\log p(y \mid \theta) + \sum_j \log(1 + \theta_j / \tau),
+
+    the likelihood of the targets and a Cauchy prior on standard deviations.
+
+    Parameters
+    ----------
+    relation : "auto", dict of task to group, or TaskGroups
+        What tasks have in common. "auto" is a function of all tasks and one of each; with groups,
+        tasks of a group have one in common, too.
+    likelihood : {"auto", "gaussian", "student_t"}
+        The noise. "student_t" is for outliers; "auto" takes it if a few targets are more than a
+        hundred median deviations off.
+    target_power : "auto" or float
+        A power of the targets in which the model is additive, 0 for logarithms; targets have to be
+        positive. "auto" takes one only if the evidence and rows that are left out agree. Of no use
+        with "student_t".
+    prior : "auto" or float
+        The scale of the prior, as a share of the targets' variance. Smaller ones switch more
+        terms off.
+    unseen_task : {"warn", "shared", "error"}
+        What `predict` does with a task that was not seen in `fit`.
+    task_column : int or str, optional
+        The column of X that holds the task, in the place of `task`.
+    tol : float
+        Relative gap of the weights to reach.
+    max_iter : int
+        Largest number of covariance matrices to factorise.
+    verbose : bool or int
+        Print what is done.
+
+    Attributes
+    ----------
+    tasks_ : list
+        The tasks.
+    terms_, levels_ : list of str
+        Names of the columns and rows of `weights_`.
+    weights_ : ndarray of shape (n_levels, n_terms)
+        Variances of all terms, in variances of the targets.
+    noise_ : float
+        Standard deviation of the noise, in units of the targets (before their power).
+    target_power_ : float
+        The power that is used.
+    log_evidence_ : float
+        Logarithm of the likelihood, in units of the targets.
+    dual_gap_ : float
+        Relative gap of the weights: how far they are from a stationary point.
+    n_iter_ : int
+        Covariance matrices factorised.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X was a data frame.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelhood as kh
+    >>> rng = np.random.default_rng(0)
+    >>> shop, price = np.repeat(["a", "b", "c"], 20), rng.uniform(1, 3, size=60)
+    >>> sold = 10 / price + np.repeat([0.0, 2.0, 5.0], 20) + rng.normal(scale=0.1, size=60)
+    >>> model = kh.KernelhoodRegressor().fit(price[:, None], sold, task=shop)
+    >>> model.predict([[2.0], [2.0]], task=["a", "c"]).round(0)
+    array([ 5., 10.])
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        **MultilevelModel._parameter_constraints,
+        "likelihood": [StrOptions({"auto", "gaussian", "student_t"})],
+        "target_power": [StrOptions({"auto"}), Real],
+    }
+
+    def __init__(
+        self,
+        *,
+        relation: Any = "auto",
+        likelihood: str = "auto",
+        target_power: str | float = "auto",
+        prior: str | float = "auto",
+        unseen_task: str = "warn",
+        task_column: int | str | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.relation = relation
+        self.likelihood = likelihood
+        self.target_power = target_power
+        self.prior = prior
+        self.unseen_task = unseen_task
+        self.task_column = task_column
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _targets(self, y: Any) -> AnyArray:
+        values = np.asarray(y)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = column_or_1d(y, warn=True)
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"y holds text, and {type(self).__name__} needs numbers: for classes use "
+                f"KernelhoodClassifier. {error}"
+            ) from error
+        if values.ndim not in (1, 2):
+            raise ValueError(f"y must have one or two dimensions, got {values.ndim}.")
+        if np.isinf(values).any():
+            raise ValueError("Input y contains infinity: leave these rows out.")
+        size = float(np.nanmax(np.abs(values), initial=0.0)) if values.size else 0.0
+        if size > _LARGEST or 0.0 < size < _SMALLEST:
+            raise ValueError(
+                f"y holds numbers of the size {size:.0e}, whose squares are beyond floating point: "
+                "multiply y by a constant."
+            )
+        return values
+
+    def _solve(
+        self, rows: TrainingRows, terms: Terms, levels: list[Level]
+    ) -> tuple[Found, list[int]]:
+        robust = self.likelihood == "student_t" or (
+            self.likelihood == "auto" and has_outliers(rows.y)
+        )
+        fit = fit_student_t if robust else fit_gaussian
+        y, noise = rows.y, (rows.weight.mean() / rows.weight)[:, None]
+        self._units = Units.robust(y) if robust else Units.of(y, rows.weight, self._power(y))
+        model = Model(terms, levels, self._units.to(y)[:, None], noise, self._tau)
+        some = np.arange(0, len(y), -(-len(y) // _LEARNED))
+        few = model if len(some) == len(y) else model.take(some)
+        found, kept = self._choose(few, y[some], fit)
+        if few is not model:
+            chosen = [
+                Level(levels[place].groups, own.terms)
+                for place, own in zip(kept, found.point.model.levels, strict=True)
+            ]
+            model = Model(terms, chosen, self._units.to(y)[:, None], noise, self._tau)
+            found = fit(model, found.point.theta, self.tol, _STEPS)
+        self.noise_ = float(np.sqrt(found.point.theta[-1])) * self._units.size
+        self.target_power_ = self._units.power
+        self._log_slope = self._units.log_slope(y)
+        return found, kept
+
+    def _choose(self, model: Model, y: Array, fit: Fit) -> tuple[Found, list[int]]:
+        """Return the best of a few models, all of them compared without a search."""
+        found = fit(model, _start(model, self.tol), self.tol, self.max_iter)
+        kept = list(range(len(model.levels)))
+        if self.levels_[-1] == "occasion":
+            found, kept = self._with_or_without(found, fit)
+        found = self._not_worse_than_none(found, fit)
+        if self.target_power == "auto" and fit is fit_gaussian:
+            found = self._bend(found, y, fit)
+        return found, kept
+
+    def _power(self, y: Array) -> float:
+        if self.target_power == "auto":
+            return 1.0
+        if self.target_power != 1.0 and y.min() <= 0.0:
+            raise ValueError(
+                f"target_power={self.target_power!r} needs positive targets, and y holds "
+                f"{y.min():g}: use target_power=1."
+            )
+        return float(self.target_power)
+
+    def _with_or_without(self, found: Found, fit: Fit) -> tuple[Found, list[int]]:
+        """Return the model with occasions or without, whichever predicts left-out ones better."""
+        model = found.point.model
+        code = model.levels[-1].groups
+        blocks = np.array_split(np.arange(int(code.max()) + 1), min(_BLOCKS, int(code.max()) + 1))
+        groups = [np.flatnonzero(np.isin(code, block)) for block in blocks]
+        plain = Model(model.terms, model.levels[:-1], model.z, model.noise, model.tau)
+        theta = np.append(found.point.theta[:-2], found.point.theta[-1])
+        without = fit(plain, theta, self.tol, self.max_iter)
+        errors = [float(np.mean(one.point.left_out(groups)[0] ** 2)) for one in (found, without)]
+        every = list(range(len(model.levels)))
+        # The evidence is for them; left-out blocks have to be clearly against.
+        self.occasions_matter_ = errors[1] > _CLEARLY * errors[0]
+        return (found, every) if self.occasions_matter_ else (without, every[:-1])
+
+    def _not_worse_than_none(self, found: Found, fit: Fit) -> Found:
+        """Return the model, or one of the tasks' levels alone if the rest is not worth it."""
+        model = found.point.model
+        if len(model.z) > _MANY_ROWS:  # too many to be deceived by chance
+            return found
+        levels = []
+        for level in model.levels:
+            only = np.zeros_like(level.terms)
+            only[0] = level.terms[0]
+            levels.append(Level(level.groups, only))
+        plain = Model(model.terms, levels, model.z, model.noise, model.tau)
+        simple = fit(plain, plain.start(), self.tol, self.max_iter)
+        if simple.point.value - found.point.value >= _LEAST_GAIN:
+            return found
+        return simple
+
+    def _bend(self, found: Found, y: Array, fit: Fit) -> Found:
+        """Return the model of a power of the targets, if evidence and left-out rows agree."""
+        model = found.point.model
+        if len(y) < 50 or y.min() <= 0.0 or y.max() < 3.0 * y.min():
+            return found
+        rest = np.arange(len(y)) % _FOLDS
+        groups = [np.flatnonzero(rest == fold) for fold in range(_FOLDS)]
+        best, units = found, self._units
+        value = found.point.value - units.log_slope(y)
+        error = self._left_out_error(found.point, units, y, groups)
+        for power in _POWERS:
+            own = Units.of(y, 1.0 / model.noise[:, 0], power)
+            bent = model.with_targets(own.to(y)[:, None], model.noise)
+            one = fit(bent, np.maximum(found.point.theta, 1e-4), self.tol, self.max_iter)
+            new_value = one.point.value - own.log_slope(y)
+            new_error = self._left_out_error(one.point, own, y, groups)
+            if new_value < value - _LEAST_GAIN and new_error < error:
+                best, value, error, self._units = one, new_value, new_error, own
+        return best
+
+    @staticmethod
+    def _left_out_error(point: Point, units: Units, y: Array, groups: list[Indices]) -> float:
+        residual, variance = point.left_out(groups)
+        predicted = units.back(point.model.z[:, 0] - residual, variance)
+        return float(np.mean((y - predicted) ** 2))
+
+    def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
+        super()._store(found, scaled, names, E)
+        self.log_evidence_ += self._log_slope
+
+    def predict(self, X: Any, *, task: Any = None, return_std: bool = False) -> Any:
+        """Return the expected target of every row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+        return_std : bool
+            Whether to return the standard deviation of a new target, too.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+            The expectations.
+        ndarray of the same shape
+            With `return_std`, the standard deviations.
+        """
+        check_is_fitted(self)
+        rows, places = self._places(X, task)
+        mean = self._function.mean(rows, places)[:, 0]
+        variance = None
+        if return_std or self._units.power != 1.0:
+            variance = self._function.variance(rows, places)[:, 0]
+            variance = variance + float(self.noise_ / self._units.size) ** 2
+        found = self._folded(self._units.back(mean, variance))
+        if not return_std or variance is None:
+            return found
+        return found, self._folded(self._units.spread(mean, variance))
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of the targets' variance that predictions explain.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+            Targets; rows without one are left out.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        found, truth = self.predict(X, task=task), self._targets(y)
+        weight = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight)
+        if truth.ndim == 2:
+            weight = np.repeat(weight, truth.shape[1])
+        known = ~np.isnan(truth.ravel())
+        return float(
+            r2_score(truth.ravel()[known], found.ravel()[known], sample_weight=weight[known])
+        )
+
+    def _folded(self, values: Array) -> Array:
+        return values.reshape(len(self.tasks_), -1).T if self._is_wide else values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
+    r"""Classification for many small, related tables, without anything to tune.
+
+    As `KernelhoodRegressor`, with functions that are logits, one for each class if there are more
+    than two. Probabilities come from their posterior.
+
+    Parameters
+    ----------
+    relation : "auto", dict of task to group, or TaskGroups
+        What tasks have in common. "auto" is a function of all tasks and one of each; with groups,
+        tasks of a group have one in common, too.
+    class_weight : dict or "balanced", optional
+        Weights of the classes.
+    prior : "auto" or float
+        The scale of the prior. Smaller ones switch more terms off.
+    unseen_task : {"warn", "shared", "error"}
+        What `predict` does with a task that was not seen in `fit`.
+    task_column : int or str, optional
+        The column of X that holds the task, in the place of `task`.
+    tol : float
+        Relative gap of the weights to reach.
+    max_iter : int
+        Largest number of covariance matrices to factorise.
+    verbose : bool or int
+        Print what is done.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    tasks_ : list
+        The tasks.
+    terms_, levels_ : list of str
+        Names of the columns and rows of `weights_`.
+    weights_ : ndarray of shape (n_levels, n_terms)
+        Variances of all terms, of logits.
+    log_evidence_ : float
+        A lower bound of the logarithm of the likelihood, up to a constant.
+    dual_gap_ : float
+        Relative gap of the weights: how far they are from a stationary point.
+    n_iter_ : int
+        Covariance matrices factorised.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X was a data frame.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelhood as kh
+    >>> rng = np.random.default_rng(0)
+    >>> shop, price = np.repeat(["a", "b"], 40), rng.uniform(1, 3, size=80)
+    >>> bought = np.where(price + np.repeat([0.0, 0.5], 40) < 2.2, "yes", "no")
+    >>> model = kh.KernelhoodClassifier().fit(price[:, None], bought, task=shop)
+    >>> model.predict([[1.9], [1.9]], task=["a", "b"]).tolist()
+    ['yes', 'no']
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        **MultilevelModel._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        relation: Any = "auto",
+        class_weight: Any = None,
+        prior: str | float = "auto",
+        unseen_task: str = "warn",
+        task_column: int | str | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.relation = relation
+        self.class_weight = class_weight
+        self.prior = prior
+        self.unseen_task = unseen_task
+        self.task_column = task_column
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _targets(self, y: Any) -> AnyArray:
+        values = np.asarray(column_or_1d(y, warn=True))
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            raise ValueError("Input y contains infinity: leave these rows out.")
+        check_classification_targets(values[~missing(values)])
+        return values
+
+    def _solve(
+        self, rows: TrainingRows, terms: Terms, levels: list[Level]
+    ) -> tuple[Found, list[int]]:
+        self.classes_ = np.unique(rows.y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds the one class {str(self.classes_[0])!r}: at least two classes are needed."
+            )
+        several = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
+        labels = np.where(rows.y[:, None] == several, 1.0, -1.0)
+        weight = rows.weight * compute_sample_weight(self.class_weight, rows.y)
+        noise = (weight.mean() / weight)[:, None]
+        model = Model(terms, levels, labels, noise, self._tau)
+        found = fit_logistic(model, model.start(), self.tol, self.max_iter)
+        return found, list(range(len(levels)))
+
+    @property
+    def _noise_variance(self) -> float:
+        return float(np.pi**2 / 3.0)  # the variance of the logistic distribution
+
+    def decision_function(self, X: Any, *, task: Any = None) -> Array:
+        """Return logits of the probabilities, by which classes are ordered.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        rows, places = self._places(X, task)
+        mean, variance = self._function.mean(rows, places), self._function.variance(rows, places)
+        # The mean of the logistic function over a Gaussian (MacKay).
+        found = mean / np.sqrt(1.0 + np.pi / 8.0 * variance)
+        return found[:, 0] if len(self.classes_) == 2 else found
+
+    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
+        """Return the most probable class of every row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 2:  # the mean logit has the same sign
+            place = (self._function.mean(*self._places(X, task))[:, 0] > 0.0).astype(np.intp)
+        else:
+            place = np.argmax(self.decision_function(X, task=task), axis=1)
+        return np.asarray(self.classes_[place])
+
+    def predict_proba(self, X: Any, *, task: Any = None) -> Array:
+        """Return the probability of every class.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        own = expit(self.decision_function(X, task=task))
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - own, own])
+        return np.asarray(own / own.sum(axis=1, keepdims=True))
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        found = self.predict(X, task=task)
+        return float(accuracy_score(y, found, sample_weight=sample_weight))
+
+
+def _start(model: Model, tol: float) -> Array:
+    """Return weights to start from: of many rows, those of some."""
+    n = len(model.z)
+    if n <= _MANY_ROWS:
+        return model.start()
+    return start_from_some(model, np.arange(0, n, _SHARE), 10.0 * tol)
