@@ -94,8 +94,10 @@ def test_targets_with_the_same_noise_share_a_factor():
 @pytest.mark.parametrize("seed", range(3))
 def test_a_small_gap_is_a_stationary_point(seed, fixed_noise):
     model = make_model(seed, fixed_noise=fixed_noise)
-    found, count = maximise_evidence(model, model.start(), tol=1e-7, max_iter=200)
-    assert found.gap <= 1e-7
+    found, count = maximise_evidence(model, model.start(), tol=1e-9, max_iter=200)
+    # Steps that gain less than 10 tol end it. Near the optimum the gap is of the first order in
+    # the distance and the gain of the second, so that it is of the size of their root.
+    assert found.gap <= 10.0 * np.sqrt(1e-9)
     assert count < 200
     slope = (found.prices - found.q)[: -1 if fixed_noise else None]
     weights = found.theta[: len(slope)]
