@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood._typing import AnyArray, Array
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.tasks import missing
 
-_MOST_ROWS = 8_000
+_MOST_ROWS = 6_000
 #: A column looks like the time of a panel if so many tasks have most of its values once.
 _PANEL_TASKS, _PANEL_VALUES, _PANEL_SHARE = 8, 5, 0.9
 
@@ -55,14 +55,17 @@ class TrainingRows:
         kept = np.flatnonzero(~lacking & (weight > 0.0))
         if not len(kept):
             raise ValueError("sample_weight is zero for every row with a target.")
-        if len(kept) > _MOST_ROWS:
-            raise ValueError(
-                f"X holds {len(kept)} rows with a target, and this model holds matrices between "
-                f"all of them: give at most {_MOST_ROWS}, or use MTONMKLRegressor or "
-                "MTONMKLClassifier with operator='low_rank'."
-            )
         keys = [_sortable(y), *_sortable_columns(X), _sortable(task)]
         kept = kept[np.lexsort([key[kept] for key in keys])]
+        if len(kept) > _MOST_ROWS:
+            warnings.warn(
+                f"the model is fitted to {_MOST_ROWS} of {len(kept)} rows, since it holds matrices "
+                "between all of them; rows of the largest tasks are left out. "
+                "MTONMKLRegressor(operator='low_rank') takes all.",
+                UserWarning,
+                stacklevel=5,
+            )
+            kept = kept[_evenly(_sortable(task)[kept], _MOST_ROWS)]
         X = X.iloc[kept].reset_index(drop=True) if hasattr(X, "iloc") else X[kept]
         own = None if occasion is None else occasion[kept]
         return cls(X, y[kept], weight[kept], task[kept], own)
@@ -89,6 +92,27 @@ class TrainingRows:
             if often and pairs >= _PANEL_SHARE * len(column):
                 return name
         return None
+
+
+def _evenly(task: AnyArray, most: int) -> Indices:
+    """Return some of the rows: all of small tasks, and as many of each of the others.
+
+    Examples
+    --------
+    >>> _evenly(np.array([0, 1, 1, 1, 1, 2, 2, 2, 2, 2]), 5).tolist()
+    [0, 1, 4, 5, 9]
+    """
+    _, starts, counts = np.unique(task, return_index=True, return_counts=True)
+    sizes = np.sort(counts)
+    # Of the tasks that are cut, each gets what the smaller ones have left.
+    left = (most - np.concatenate([[0], np.cumsum(sizes)[:-1]])) // np.arange(len(sizes), 0, -1)
+    cut = np.flatnonzero(sizes > left)
+    size = int(left[cut[0]]) if len(cut) else int(sizes[-1])
+    parts = [
+        start + np.linspace(0, count - 1, min(count, max(size, 1))).astype(np.intp)
+        for start, count in zip(starts, counts, strict=True)
+    ]
+    return np.concatenate(parts)
 
 
 def _sortable(values: AnyArray) -> AnyArray:
