@@ -380,3 +380,24 @@ def test_a_task_with_one_class_learns_from_the_others():
     assert np.ptp(own) > 0.2
     with pytest.raises(ValueError, match="one class 'no'"):
         kh.KernelhoodClassifier().fit(X[y == "no"], y[y == "no"], task=task[y == "no"])
+
+
+def test_tasks_with_two_classes_of_their_own():
+    X, y, task = make_labels()
+    own = np.char.add(np.where(y == "yes", "1 ", "0 "), np.where(task < "d", "first", task))
+    model = kh.KernelhoodClassifier().fit(X[:180], own[:180], task=task[:180])
+    assert len(model.classes_) == 8
+    plain = kh.KernelhoodClassifier().fit(X[:180], y[:180], task=task[:180])
+    np.testing.assert_allclose(
+        model.decision_function(X, task=task), plain.decision_function(X, task=task)
+    )
+    found = model.predict(X, task=task)
+    np.testing.assert_array_equal(
+        np.char.startswith(found.astype(str), "1"), plain.predict(X, task=task) == "yes"
+    )
+    probability = model.predict_proba(X, task=task)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    np.testing.assert_array_equal((probability > 0.0).sum(axis=1), 2)
+    assert set(found[task == "e"]) <= {"0 e", "1 e"}
+    with pytest.raises(ValueError, match="two classes of its own"):
+        model.set_params(unseen_task="shared").predict(X[:1], task=["new"])

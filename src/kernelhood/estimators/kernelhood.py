@@ -29,7 +29,7 @@ from kernelhood.estimators.target_units import Units, has_outliers
 from kernelhood.estimators.training_rows import TrainingRows
 from kernelhood.likelihoods import Found, fit_gaussian, fit_logistic, fit_student_t
 from kernelhood.solvers.gaussian import Level, Model, Point, Terms, start_from_some
-from kernelhood.tasks import missing
+from kernelhood.tasks import missing, some_of
 
 #: A model has to be so much better than one without columns: a Bayes factor of 20.
 _LEAST_GAIN = 3.0
@@ -348,7 +348,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
     r"""Classification for many small, related tables, without anything to tune.
 
     As `KernelhoodRegressor`, with functions that are logits, one for each class if there are more
-    than two. Probabilities come from their posterior.
+    than two. Probabilities come from their posterior. If every task has two classes and not all
+    have the same, the function of a task tells its own two apart.
 
     Parameters
     ----------
@@ -443,13 +444,37 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
             raise ValueError(
                 f"y holds the one class {str(self.classes_[0])!r}: at least two classes are needed."
             )
-        several = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
-        labels = np.where(rows.y[:, None] == several, 1.0, -1.0)
+        own = {name: np.unique(rows.y[rows.task == name]) for name in set(rows.task.tolist())}
+        self._is_paired = len(self.classes_) > 2 and all(len(two) == 2 for two in own.values())
+        if self._is_paired:
+            second = np.array([own[name][1] for name in rows.task.tolist()])
+            labels = np.where(rows.y == second, 1.0, -1.0)[:, None]
+            self._own_classes = own
+        else:
+            several = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
+            labels = np.where(rows.y[:, None] == several, 1.0, -1.0)
         weight = rows.weight * compute_sample_weight(self.class_weight, rows.y)
         noise = (weight.mean() / weight)[:, None]
         model = Model(terms, levels, labels, noise, self._tau)
         found = fit_logistic(model, model.start(), self.tol, self.max_iter)
         return found, list(range(len(levels)))
+
+    def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
+        super()._store(found, scaled, names, E)
+        if self._is_paired:
+            pairs = [self._own_classes[name] for name in self.tasks_]
+            self._pairs = np.searchsorted(self.classes_, np.array(pairs))
+            del self._own_classes
+
+    def _pairs_of(self, places: Indices) -> Indices:
+        """Return the two classes of the task of every row, by number."""
+        task = places[self.levels_.index("own")]
+        if np.any(task < 0):
+            raise ValueError(
+                "task holds labels that were not seen in fit: every task has two classes of its "
+                f"own, and theirs are not known. Known are {some_of(self.tasks_)}."
+            )
+        return np.asarray(self._pairs[task])
 
     @property
     def _noise_variance(self) -> float:
@@ -467,14 +492,16 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        ndarray of shape (n_samples,) for two classes a task, else (n_samples, n_classes)
         """
         check_is_fitted(self)
-        rows, places = self._places(X, task)
+        found = self._logits(*self._places(X, task))
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def _logits(self, rows: Any, places: Indices) -> Array:
         mean, variance = self._function.mean(rows, places), self._function.variance(rows, places)
         # The mean of the logistic function over a Gaussian (MacKay).
-        found = mean / np.sqrt(1.0 + np.pi / 8.0 * variance)
-        return found[:, 0] if len(self.classes_) == 2 else found
+        return np.asarray(mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
 
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
         """Return the most probable class of every row.
@@ -491,11 +518,14 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        if len(self.classes_) == 2:  # the mean logit has the same sign
-            place = (self._function.mean(*self._places(X, task))[:, 0] > 0.0).astype(np.intp)
-        else:
-            place = np.argmax(self.decision_function(X, task=task), axis=1)
-        return np.asarray(self.classes_[place])
+        rows, places = self._places(X, task)
+        if self._function.a.shape[1] > 1:
+            return np.asarray(self.classes_[np.argmax(self._logits(rows, places), axis=1)])
+        # The mean logit has the same sign.
+        second = (self._function.mean(rows, places)[:, 0] > 0.0).astype(np.intp)
+        if self._is_paired:
+            second = self._pairs_of(places)[np.arange(len(second)), second]
+        return np.asarray(self.classes_[second])
 
     def predict_proba(self, X: Any, *, task: Any = None) -> Array:
         """Return the probability of every class.
@@ -511,10 +541,17 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        own = expit(self.decision_function(X, task=task))
-        if len(self.classes_) == 2:
-            return np.column_stack([1.0 - own, own])
-        return np.asarray(own / own.sum(axis=1, keepdims=True))
+        check_is_fitted(self)
+        rows, places = self._places(X, task)
+        own = expit(self._logits(rows, places))
+        if own.shape[1] > 1:
+            return np.asarray(own / own.sum(axis=1, keepdims=True))
+        both = np.column_stack([1.0 - own, own])
+        if not self._is_paired:
+            return both
+        found = np.zeros((len(both), len(self.classes_)))
+        np.put_along_axis(found, self._pairs_of(places), both, axis=1)
+        return found
 
     def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows whose class is predicted.
