@@ -30,6 +30,8 @@ def test_every_task_keeps_something_to_train_with(sizes, seed, grouped):
     task = rng.permutation(np.repeat(np.arange(len(sizes) + 1), [*sizes, 12]))
     y = rng.integers(0, 2, len(task))
     groups = rng.integers(0, 12, len(task)) if grouped else None
+    if grouped:  # the large task is in all groups, so that nearly every split has rows to test
+        groups[task == len(sizes)] = rng.permutation(12)
     X = np.zeros((len(task), 1))
     splitters = [
         kh.TaskStratifiedKFold(3, shuffle=True, random_state=seed),

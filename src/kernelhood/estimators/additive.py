@@ -45,7 +45,8 @@ class Scaled:
         spread = size - np.bincount(owner, features.mean(axis=0) ** 2, len(sizes))
         matrices = [one.matrix(E, E) for one in bank.radial]
         others = [float(np.mean(np.diagonal(K)) - K.mean()) for K in matrices]
-        scale = np.concatenate([np.where(spread > _CONSTANT * size, spread, np.inf), others])
+        spread, size = np.append(spread, others), np.append(size, np.ones(len(others)))
+        scale = np.where(spread > _CONSTANT * size, spread, np.inf)
         scale[0] = 1.0
         found = cls(bank, scale)
         stack = np.array(matrices) if matrices else np.empty((0, len(E), len(E)))
@@ -152,11 +153,10 @@ class AdditiveFunction:
             used = np.flatnonzero(of_features)
             known = places[level] >= 0
             if len(used) and known.any():
-                seen = self.groups[level] >= 0
                 for target in range(self.a.shape[1]):
                     coefficients = np.zeros((len(self.names[level]), len(used)))
                     own = trained[:, used] * (of_features[used] * self.a[:, [target]])
-                    np.add.at(coefficients, self.groups[level][seen], own[seen])
+                    np.add.at(coefficients, self.groups[level], own)
                     found[known, target] += np.einsum(
                         "ij,ij->i", features[known][:, used], coefficients[places[level][known]]
                     )
@@ -268,8 +268,10 @@ def judge_ranges(function: AdditiveFunction, point: Point) -> None:
 def _errors_outside(some: AdditiveFunction, point: Point, far: Flags) -> Array:
     """Return the squared errors of rows that are left out, for each softness."""
     g, rest = np.flatnonzero(far), np.flatnonzero(~far)
-    Z = point.factors[0].inverse
-    a = point.a[rest] - Z[rest[:, None], g] @ np.linalg.solve(Z[g[:, None], g], point.a[g])
+    a = point.a[rest]
+    for target, factor in enumerate(point.factor_of):
+        Z, own = factor.inverse, point.a[g, target]
+        a[:, target] -= Z[rest[:, None], g] @ np.linalg.solve(Z[g[:, None], g], own)
     low, high = some.E[rest].min(axis=0), some.E[rest].max(axis=0)
     fixed = ~np.isfinite(some.scaled.bank.low)
     low[fixed], high[fixed] = -np.inf, np.inf
@@ -278,7 +280,7 @@ def _errors_outside(some: AdditiveFunction, point: Point, far: Flags) -> Array:
     for softness in SOFTNESS:
         E = softened(some.E[g], low, high, np.full(some.E.shape[1], softness))
         found = known.at_features(E, some.groups[:, g])
-        errors.append(float(np.sum((found - point.model.z[g]) ** 2)))
+        errors.append(float(np.sum((found - point.model.z[g]) ** 2 / point.model.noise[g])))
     return np.array(errors)
 
 

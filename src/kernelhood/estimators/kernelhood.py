@@ -28,10 +28,11 @@ from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.target_units import Units, has_outliers
 from kernelhood.estimators.training_rows import TrainingRows
 from kernelhood.likelihoods import Found, fit_gaussian, fit_logistic, fit_student_t
+from kernelhood.pipeline.reading import as_target, numeric_target
 from kernelhood.solvers.gaussian import Level, Model, Point, Terms, start_from_some
 from kernelhood.tasks import missing, some_of
 
-#: A model has to be so much better than one without columns: a Bayes factor of 20.
+#: The least gain in log evidence over a model without columns: a Bayes factor of 20.
 _LEAST_GAIN = 3.0
 #: With more rows than this a fit starts from the weights of a third of them.
 _MANY_ROWS = 900
@@ -39,11 +40,10 @@ _SHARE = 3
 #: With more rows than this weights are learned from so many, and take a few steps with all.
 _LEARNED = 3_000
 _STEPS = 3
-#: Blocks of occasions that are left out to see whether they have shocks.
+#: Blocks of occasions that are left out, and the ratio of errors below which occasions go.
 _BLOCKS, _CLEARLY = 5, 0.98
-_POWERS = (0.0, 0.25, 0.5)
-_FOLDS = 10
-_LARGEST, _SMALLEST = 1e150, 1e-150
+#: Powers of the targets that are tried, and the folds that have to agree.
+_POWERS, _FOLDS = (0.0, 0.25, 0.5), 10
 
 Fit = Callable[[Model, Array, float, int], Found]
 
@@ -52,11 +52,11 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
     r"""Regression for many small, related tables, without anything to tune.
 
     The model is a sum of smooth functions of the columns, some common to all tasks and some of each
-    task's own. Their variances maximise the evidence,
+    task's own. Their variances :math:`\theta` minimise
 
-    .. math:: -\log p(y \mid \theta) + \sum_j \log(1 + \theta_j / \tau),
+    .. math:: -\log p(y \mid \theta) + \sum_j \log(1 + \theta_j / \tau):
 
-    the likelihood of the targets and a Cauchy prior on standard deviations.
+    they maximise the evidence, with a Cauchy prior on standard deviations.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         hundred median deviations off.
     target_power : "auto" or float
         A power of the targets in which the model is additive, 0 for logarithms; targets have to be
-        positive. "auto" takes one only if the evidence and rows that are left out agree. Of no use
-        with "student_t".
+        positive. "auto" takes one only if the evidence and left-out rows agree, and none with
+        Student's t.
     prior : "auto" or float
         The scale of the prior, as a share of the targets' variance. Smaller ones switch more
         terms off.
@@ -82,7 +82,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
     max_iter : int
         Largest number of covariance matrices to factorise.
     verbose : bool or int
-        Print what is done.
+        Whether to print a line about the fit.
 
     Attributes
     ----------
@@ -93,7 +93,10 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
     weights_ : ndarray of shape (n_levels, n_terms)
         Variances of all terms, in variances of the targets.
     noise_ : float
-        Standard deviation of the noise, in units of the targets (before their power).
+        Standard deviation of the noise, in units of the targets, or of their power.
+    occasions_matter_ : bool
+        After a fit with `occasion`, whether it is part of the model. It is left out if blocks of
+        left-out occasions are clearly better predicted without it.
     target_power_ : float
         The power that is used.
     log_evidence_ : float
@@ -148,27 +151,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         self.verbose = verbose
 
     def _targets(self, y: Any) -> AnyArray:
-        values = np.asarray(y)
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = column_or_1d(y, warn=True)
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"y holds text, and {type(self).__name__} needs numbers: for classes use "
-                f"KernelhoodClassifier. {error}"
-            ) from error
-        if values.ndim not in (1, 2):
-            raise ValueError(f"y must have one or two dimensions, got {values.ndim}.")
-        if np.isinf(values).any():
-            raise ValueError("Input y contains infinity: leave these rows out.")
-        size = float(np.nanmax(np.abs(values), initial=0.0)) if values.size else 0.0
-        if size > _LARGEST or 0.0 < size < _SMALLEST:
-            raise ValueError(
-                f"y holds numbers of the size {size:.0e}, whose squares are beyond floating point: "
-                "multiply y by a constant."
-            )
-        return values
+        return numeric_target(as_target(y, allow_none=True), self, allow_missing=True)
 
     def _solve(
         self, rows: TrainingRows, terms: Terms, levels: list[Level]
@@ -178,7 +161,8 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         )
         fit = fit_student_t if robust else fit_gaussian
         y, noise = rows.y, (rows.weight.mean() / rows.weight)[:, None]
-        self._units = Units.robust(y) if robust else Units.of(y, rows.weight, self._power(y))
+        power = self._power(y)
+        self._units = Units.robust(y, power) if robust else Units.of(y, rows.weight, power)
         model = Model(terms, levels, self._units.to(y)[:, None], noise, self._tau)
         some = np.arange(0, len(y), -(-len(y) // _LEARNED))
         few = model if len(some) == len(y) else model.take(some)
@@ -201,9 +185,10 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         kept = list(range(len(model.levels)))
         if self.levels_[-1] == "occasion":
             found, kept = self._with_or_without(found, fit)
-        found = self._not_worse_than_none(found, fit)
-        if self.target_power == "auto" and fit is fit_gaussian:
-            found = self._bend(found, y, fit)
+        if fit is fit_gaussian:  # values of J are those of the same noise
+            found = self._not_worse_than_none(found, fit)
+            if self.target_power == "auto":
+                found = self._bend(found, y, fit)
         return found, kept
 
     def _power(self, y: Array) -> float:
@@ -369,7 +354,7 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
     max_iter : int
         Largest number of covariance matrices to factorise.
     verbose : bool or int
-        Print what is done.
+        Whether to print a line about the fit.
 
     Attributes
     ----------

@@ -36,12 +36,21 @@ from kernelhood.likelihoods import Found
 from kernelhood.parallel import few_blas_threads
 from kernelhood.relations import TaskGroups
 from kernelhood.solvers.gaussian import Level, Point, Terms
-from kernelhood.tasks import ONLY_TASK, check_task, some_of, take_column, unseen_tasks
+from kernelhood.tasks import (
+    ONLY_TASK,
+    check_task,
+    known_tasks,
+    some_of,
+    take_column,
+    unseen_tasks,
+)
 
 #: The scale of the prior on variances, in variances of the targets.
 PRIOR = 0.01
 #: What single values of a panel's time may explain without a warning.
 _SHOCKS = 0.02
+#: What share of rows may leave the range of a column without a warning.
+_FAR = 0.05
 
 
 class MultilevelModel(BaseEstimator, ABC):
@@ -81,10 +90,11 @@ class MultilevelModel(BaseEstimator, ABC):
         task : array-like of shape (n_samples,), optional
             The task of every row: numbers or text.
         occasion : array-like of shape (n_samples,) or str, optional
-            What rows of different tasks may have in common by chance, such as the week, or the
-            name of a column of X that holds it. Its effect is not predicted for new occasions.
+            What rows of different tasks may share by chance, such as the week; or the name of the
+            column of X that holds it, which is then not a feature. It is a crossed random effect,
+            and left out of predictions.
         sample_weight : array-like of shape (n_samples,), optional
-            The precision of every row.
+            The precision of every row, relative to the others.
 
         Returns
         -------
@@ -92,9 +102,9 @@ class MultilevelModel(BaseEstimator, ABC):
         """
         rows = self._read(X, y, task, occasion, sample_weight)
         self._told: set[str] = set()
-        self.bank_ = TermBank(rows.X, rows.names)
-        E = self.bank_.encode(rows.X)
-        scaled, terms = Scaled.at(self.bank_, E)
+        bank = TermBank(rows.X, rows.names)
+        E = bank.encode(rows.X)
+        scaled, terms = Scaled.at(bank, E)
         levels, names = self._levels(rows, scaled, terms)
         with few_blas_threads(len(E)):
             found, kept = self._solve(rows, terms, levels)
@@ -120,11 +130,12 @@ class MultilevelModel(BaseEstimator, ABC):
                 "learns from targets."
             )
         X, task = self._read_rows(X, task, reset=True)
+        self._occasion_column: str | None = None
         if isinstance(occasion, str):
             if not hasattr(X, "columns") or occasion not in X.columns:
                 raise ValueError(f"occasion names {occasion!r}, which is not a column of X.")
+            self._occasion_column = occasion
             X, occasion = take_column(X, occasion)
-        self._occasion_column = occasion if isinstance(occasion, str) else None
         y = self._targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         check_consistent_length(X, y)
@@ -161,7 +172,7 @@ class MultilevelModel(BaseEstimator, ABC):
         return X, None if task is None else check_task(task, len(X))
 
     def _look_for_shocks(self, rows: TrainingRows) -> None:
-        """Warn if what is common to the rows of single values of a column looks like chance."""
+        """Warn if rows of one value of a column seem to share a shock."""
         name = rows.panel_column() if rows.occasion is None else None
         rough = {f"{name} (as category)", f"{name} (fine curve)"}
         share = sum(
@@ -245,6 +256,11 @@ class MultilevelModel(BaseEstimator, ABC):
         self.terms_ = scaled.bank.names
         self.log_evidence_ = point.log_evidence
         self.dual_gap_, self.n_iter_ = point.gap, found.n_iter
+        if self.verbose:
+            print(
+                f"{type(self).__name__}: {len(E)} rows, {len(point.theta)} weights, "
+                f"{self.n_iter_} covariances factorised, gap {self.dual_gap_:.1g}"
+            )
         if self.dual_gap_ > self.tol and self.n_iter_ >= self.max_iter:
             warnings.warn(
                 f"the weights are at a gap of {self.dual_gap_:.1g} after {self.n_iter_} factors: "
@@ -256,8 +272,8 @@ class MultilevelModel(BaseEstimator, ABC):
     def _places(self, X: Any, task: Any) -> tuple[Any, Indices]:
         """Return rows and their groups for predictions."""
         X, labels = self._read_rows(X, task, reset=False)
-        if self._occasion_column is not None and self._occasion_column in X.columns:
-            X = X.drop(columns=self._occasion_column)
+        if self._occasion_column is not None:
+            X, _ = take_column(X, self._occasion_column)
         n = len(X)
         if labels is None and not self._is_wide:
             if len(self.tasks_) > 1:
@@ -284,12 +300,10 @@ class MultilevelModel(BaseEstimator, ABC):
         return self._function.places(labels, len(task))
 
     def _look_at_unseen(self, labels: AnyArray) -> None:
+        if self.unseen_task == "error":
+            remedy = "unseen_task='shared' predicts them by what all tasks have in common."
+            known_tasks(labels, self.tasks_, remedy)
         new = unseen_tasks(labels, self.tasks_)
-        if new and self.unseen_task == "error":
-            raise ValueError(
-                f"task holds labels that were not seen in fit: {some_of(new)}. "
-                "unseen_task='shared' predicts them by what all tasks have in common."
-            )
         if new and self.unseen_task == "warn":
             warnings.warn(
                 f"the tasks {some_of(new)} were not seen in fit and are predicted by what all "
@@ -300,8 +314,8 @@ class MultilevelModel(BaseEstimator, ABC):
 
     def _look_at_ranges(self, X: Any) -> None:
         told: set[str] = getattr(self, "_told", set())
-        far = {name: share for name, share in self.bank_.outside(X).items() if share > 0.05}
-        far = {name: share for name, share in far.items() if name not in told}
+        outside = self._function.scaled.bank.outside(X)
+        far = {name: one for name, one in outside.items() if one > _FAR and name not in told}
         if far:
             told.update(far)
             self._told = told

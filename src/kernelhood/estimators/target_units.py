@@ -12,8 +12,8 @@ from kernelhood._typing import Array
 _NODES = 15
 #: The standard deviation of a normal distribution, in median deviations.
 _NORMAL = 1.4826
-#: Targets are outliers if they are so many deviations off, and few.
-_FAR, _FEW = 100.0, 0.02
+#: Outliers are so many deviations off, so many in logarithms, and at most such a share of rows.
+_FAR, _FAR_IN_LOGS, _FEW = 100.0, 10.0, 0.02
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,12 @@ class Units:
         return cls(mean, size if size > 1e-12 * largest else 1.0, power)
 
     @classmethod
-    def robust(cls, y: Array) -> Units:
+    def robust(cls, y: Array, power: float = 1.0) -> Units:
         """Return units that outliers do not change: the median, and the median deviation."""
-        middle = float(np.median(y))
-        size = float(np.median(np.abs(y - middle))) * _NORMAL
-        return cls(middle, size) if size > 0.0 else cls.of(y, np.ones_like(y))
+        bent = _bent(y, power)
+        middle = float(np.median(bent))
+        size = float(np.median(np.abs(bent - middle))) * _NORMAL
+        return cls(middle, size, power) if size > 0.0 else cls.of(y, np.ones_like(y), power)
 
     def to(self, y: Array) -> Array:
         """Return targets as the model sees them."""
@@ -61,20 +62,21 @@ class Units:
         """Return the mean in the user's units of what has a mean and a variance in the model's."""
         if self.power == 1.0 or variance is None:
             return _unbent(self.mean + self.size * mean, self.power)
-        nodes, weights = roots_hermitenorm(_NODES)
-        at = mean[:, None] + np.sqrt(variance)[:, None] * nodes
-        return np.asarray(
-            _unbent(self.mean + self.size * at, self.power) @ (weights / weights.sum())
-        )
+        values, share = self._quadrature(mean, variance)
+        return np.asarray(values @ share)
 
     def spread(self, mean: Array, variance: Array) -> Array:
         """Return the standard deviation in the user's units."""
         if self.power == 1.0:
             return np.asarray(self.size * np.sqrt(variance))
+        values, share = self._quadrature(mean, variance)
+        return np.asarray(np.sqrt(np.maximum(values**2 @ share - (values @ share) ** 2, 0.0)))
+
+    def _quadrature(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Return targets at the nodes of a Gaussian, and the weights of the nodes."""
         nodes, weights = roots_hermitenorm(_NODES)
         at = mean[:, None] + np.sqrt(variance)[:, None] * nodes
-        values, share = _unbent(self.mean + self.size * at, self.power), weights / weights.sum()
-        return np.asarray(np.sqrt(np.maximum(values**2 @ share - (values @ share) ** 2, 0.0)))
+        return _unbent(self.mean + self.size * at, self.power), weights / weights.sum()
 
 
 def _bent(y: Array, power: float) -> Array:
@@ -94,11 +96,16 @@ def _unbent(z: Array, power: float) -> Array:
 def has_outliers(y: Array) -> bool:
     """Return whether a few targets are so far off that they would decide about all others.
 
+    Positive targets with a long tail are not meant: outliers are far off in logarithms, too.
+
     Examples
     --------
     >>> has_outliers(np.arange(100.0)), has_outliers(np.append(np.arange(100.0), 1e6))
     (False, True)
+    >>> has_outliers(np.exp(np.linspace(-7.0, 7.0, 1000)))
+    False
     """
-    units = Units.robust(y)
-    share = float(np.mean(np.abs(units.to(y)) > _FAR))
-    return 0.0 < share <= _FEW
+    far = np.abs(Units.robust(y).to(y)) > _FAR
+    if y.min() > 0.0:
+        far &= np.abs(Units.robust(y, 0.0).to(y)) > _FAR_IN_LOGS
+    return bool(0.0 < np.mean(far) <= _FEW)

@@ -114,7 +114,7 @@ class Layout:
         rows = self.rows[:, list(places)]
         if len(places) == 1:
             rows = np.unique(rows)[:, None]
-        return _median_distance(rows)
+        return median_distance(rows)
 
     @property
     def angular_distance(self) -> float:
@@ -124,7 +124,7 @@ class Layout:
         """
         if self.summary.is_sparse:
             return float(np.sqrt(2.0))
-        return _median_distance(directions(self.rows[:, list(self.everything)]))
+        return median_distance(directions(self.rows[:, list(self.everything)]))
 
     @property
     def is_sparse(self) -> bool:
@@ -167,7 +167,7 @@ class Layout:
         return np.asarray(some[order])
 
 
-def _median_distance(rows: Array) -> float:
+def median_distance(rows: Array) -> float:
     """Return the median distance of rows that are apart."""
     apart = pdist(rows)
     apart = apart[apart > 0.0]

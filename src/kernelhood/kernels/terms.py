@@ -8,12 +8,12 @@ linear function and smooth ones. Most terms have few features; `Radial` has a ke
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist
 
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.columns import (
@@ -28,6 +28,8 @@ from kernelhood.columns import (
     to_plain,
 )
 from kernelhood.kernels._points import off_the_median
+from kernelhood.kernels.composed import directions
+from kernelhood.kernels.layout import median_distance
 
 #: Spreads of curves on single columns and on all of them, in median distances.
 _COLUMN_SPREADS = (0.5, 2.0)
@@ -158,7 +160,8 @@ class Radial:
         return _gaussian(self._rows(E), self._rows(other), self.spread)
 
     def _rows(self, E: Array) -> Array:
-        return _rows(E[:, self.places] * self.factor, self.directions)
+        found = E[:, self.places] * self.factor
+        return np.asarray(directions(found)) if self.directions else found
 
 
 Term = Straight | Levels | Smooth
@@ -211,17 +214,21 @@ class TermBank:
         return np.flatnonzero(np.isfinite(self.low))
 
     def outside(self, X: Any) -> dict[str, float]:
-        """Return the columns that leave their training range by more than half of it."""
-        E, found, at = self._encoded(X), {}, 0
-        for one in self.columns:
+        """Return for every column in how many rows it is beyond its range by half of that."""
+        E, found = self._encoded(X), {}
+        for at, one in self._placed():
             if isinstance(one, NumberColumn | DateColumn):
-                own = E[:, at]
                 half = 0.5 * (self.high[at] - self.low[at])
-                far = (own > self.high[at] + half) | (own < self.low[at] - half)
-                if far.any():
-                    found[one.name] = float(np.mean(far))
-            at += len(one.features)
+                far = (E[:, at] > self.high[at] + half) | (E[:, at] < self.low[at] - half)
+                found[one.name] = float(np.mean(far))
         return found
+
+    def _placed(self) -> Iterator[tuple[int, Column]]:
+        """Yield every column with the place of its first feature."""
+        at = 0
+        for one in self.columns:
+            yield at, one
+            at += len(one.features)
 
     def features(self, E: Array, used: Flags | None = None) -> tuple[Array, Indices]:
         """Return the features of the intercept and of all terms, and how many each has.
@@ -265,24 +272,19 @@ class TermBank:
 
     def _ranges(self, E: Array) -> tuple[Array, Array]:
         low, high = np.full(E.shape[1], -np.inf), np.full(E.shape[1], np.inf)
-        at = 0
-        for one in self.columns:
+        for at, one in self._placed():
             if isinstance(one, NumberColumn | DateColumn):
                 low[at], high[at] = E[:, at].min(), E[:, at].max()
-            at += len(one.features)
         return low, high
 
     def _add_terms(self, E: Array) -> None:
         count = sum(not isinstance(one, LeftOut) for one in self.columns)
         spreads = _COLUMN_SPREADS if count <= _SOME_COLUMNS else (1.0,)
-        at = 0
-        for one in self.columns:
-            size = len(one.features)
-            if count <= _MANY_COLUMNS and size:
+        for at, one in self._placed():
+            if count <= _MANY_COLUMNS and one.features:
                 self._add_column(one, at, E, spreads)
-            at += size
         if count >= 2:
-            self._add_all(E, np.arange(at))
+            self._add_all(E, np.arange(E.shape[1]))
 
     def _add_column(self, one: Column, at: int, E: Array, spreads: Sequence[float]) -> None:
         """Add the terms of one column, whose features begin at a place."""
@@ -293,7 +295,7 @@ class TermBank:
         self.terms.append(Straight(f"{one.name} (linear)", place))
         values = np.unique(np.round(E[:, at], _DIGITS))
         if len(values) > 2:
-            distance = _median_distance(_some(values)[:, None])
+            distance = median_distance(_some(values)[:, None])
             for spread in spreads:
                 name = f"{one.name} (curve)" if spread >= 1.0 else f"{one.name} (fine curve)"
                 landmarks = _landmarks(values)[:, None]
@@ -318,16 +320,15 @@ class TermBank:
             spread > 0.0, spread / np.maximum(np.maximum(spread, 0.5 * rare), 1e-300), 1.0
         )
         self.terms.append(Straight("all columns (linear)", places))
-        kinds = [("all columns", False)]
+        rows = E[np.linspace(0, len(E) - 1, min(len(E), _COMPARED)).astype(int)] * factor
+        kinds = [("all columns", False, median_distance(rows))]
         mostly_one = 0.5 * rare > (1.0 + 1e-9) * spread
         if len(places) >= _WORDS and 2 * int(mostly_one.sum()) > len(places):
-            kinds.append(("directions", True))
-        some = E[np.linspace(0, len(E) - 1, min(len(E), _COMPARED)).astype(int)]
-        for label, directions in kinds:
-            distance = _median_distance(_rows(some * factor, directions))
+            kinds.append(("directions", True, median_distance(directions(rows))))
+        for label, by_direction, distance in kinds:
             for one, word in zip(_SPREADS, ("fine ", "", "wide "), strict=True):
                 name = f"{label} ({word}surface)"
-                self.radial.append(Radial(name, places, factor, one * distance, directions))
+                self.radial.append(Radial(name, places, factor, one * distance, by_direction))
 
 
 def softened(E: Array, low: Array, high: Array, soft: Array) -> Array:
@@ -372,13 +373,6 @@ def _gaussian(X: Array, Z: Array, spread: float) -> Array:
     return np.asarray(np.exp(cdist(X, Z, "sqeuclidean") * (-0.5 / spread**2)))
 
 
-def _rows(E: Array, directions: bool) -> Array:
-    if not directions:
-        return E
-    length = np.linalg.norm(E, axis=1, keepdims=True)
-    return np.asarray(E / np.where(length > 0.0, length, 1.0))
-
-
 def _some(values: Array) -> Array:
     return np.asarray(values[np.linspace(0, len(values) - 1, min(len(values), 200)).astype(int)])
 
@@ -390,9 +384,3 @@ def _landmarks(values: Array) -> Array:
     share = np.linspace(0.0, 1.0, _LANDMARKS // 2)
     even = np.linspace(values[0], values[-1], _LANDMARKS // 2)
     return np.unique(np.concatenate([np.quantile(values, share), even]))
-
-
-def _median_distance(rows: Array) -> float:
-    apart = pdist(rows)
-    apart = apart[apart > 0.0]
-    return float(np.median(apart)) if len(apart) else 1.0

@@ -156,7 +156,7 @@ def _is_none(value: Any) -> bool:
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
-def numeric_target(y: Any, estimator: Any) -> AnyArray:
+def numeric_target(y: Any, estimator: Any, allow_missing: bool = False) -> AnyArray:
     """Return targets of regression as numbers whose squares are numbers, too, or raise.
 
     Parameters
@@ -165,9 +165,11 @@ def numeric_target(y: Any, estimator: Any) -> AnyArray:
         Targets; those of two dimensions may lack some.
     estimator : estimator
         Named in errors.
+    allow_missing : bool
+        Whether those of one dimension may lack some, too.
     """
     given = np.asarray(y)
-    finite: Any = "allow-nan" if given.ndim == 2 else True
+    finite: Any = "allow-nan" if given.ndim == 2 or allow_missing else True
     settings = {"ensure_2d": False, "dtype": np.float64, "ensure_all_finite": finite}
     try:
         values = np.asarray(check_array(y, input_name="y", estimator=estimator, **settings))

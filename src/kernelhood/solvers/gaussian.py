@@ -35,7 +35,7 @@ from scipy.optimize import nnls
 
 from kernelhood._typing import Array, Flags, Indices
 
-#: The variance of the common intercept, in variances of the targets: as good as free.
+#: The variance of the common intercept, in variances of the targets: it is hardly shrunk.
 INTERCEPT = 100.0
 #: The least variance of the noise, in variances of the targets.
 LEAST_NOISE = 1e-6
@@ -60,7 +60,7 @@ class Level:
     Attributes
     ----------
     groups : ndarray of int, shape (n,)
-        The group of every row, from 0; -1 for a row without one.
+        The group of every row, from 0.
     terms : ndarray of bool, shape (n_terms,)
         The terms that it has.
     """
@@ -72,14 +72,11 @@ class Level:
     def blocks(self) -> list[Block]:
         """The rows of every group, as slices where they are next to each other."""
         order = np.argsort(self.groups, kind="stable")
-        order = order[self.groups[order] >= 0]
         edges = np.flatnonzero(np.diff(self.groups[order])) + 1
         found: list[Block] = []
         for rows in np.split(order, edges):
-            if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
-                found.append(slice(int(rows[0]), int(rows[-1]) + 1))
-            elif len(rows):
-                found.append(rows)
+            alone = rows[-1] - rows[0] + 1 == len(rows)
+            found.append(slice(int(rows[0]), int(rows[-1]) + 1) if alone else rows)
         return found
 
     def take(self, rows: Indices) -> Level:
@@ -327,14 +324,14 @@ class Point:
             own.flat[:: n + 1] += theta[-1] * noise
             self.factors.append(Factor(own))
         self.a = np.column_stack(
-            [factor.solve(z) for factor, z in zip(self._factor_of, model.z.T, strict=True)]
+            [factor.solve(z) for factor, z in zip(self.factor_of, model.z.T, strict=True)]
         )
         self.fit = 0.5 * float(np.vdot(model.z, self.a))
-        self.half_logs = 0.5 * sum(factor.log_determinant for factor in self._factor_of)
+        self.half_logs = 0.5 * sum(factor.log_determinant for factor in self.factor_of)
         self.value = self.fit + self.half_logs + model.prior(theta)[0]
 
     @property
-    def _factor_of(self) -> list[Factor]:
+    def factor_of(self) -> list[Factor]:
         """The factor of every target."""
         return self.factors * (self.model.z.shape[1] // len(self.factors))
 
@@ -375,7 +372,7 @@ class Point:
     def hessian(self) -> Array:
         """The average of the observed and the expected Hessian of J, without the prior's."""
         found = np.zeros((len(self.theta), len(self.theta)))
-        for factor, own in zip(self._factor_of, self.products, strict=True):
+        for factor, own in zip(self.factor_of, self.products, strict=True):
             half = factor.half(own)
             found += 0.5 * half.T @ half
         return found
@@ -404,7 +401,7 @@ class Point:
     def posterior(self, target: int = 0) -> tuple[Array, Array]:
         """Return mean and variance of the function at the rows, of shape (n,) each."""
         noise = self.theta[-1] * self._noise_of[target]
-        precision = np.diagonal(self._factor_of[target].inverse)
+        precision = np.diagonal(self.factor_of[target].inverse)
         mean = self.model.z[:, target] - noise * self.a[:, target]
         return mean, np.maximum(noise - noise**2 * precision, 0.0)
 
@@ -418,7 +415,7 @@ class Point:
         target : int
             Which target.
         """
-        a, Z = self.a[:, target], self._factor_of[target].inverse
+        a, Z = self.a[:, target], self.factor_of[target].inverse
         residual, variance = np.full_like(a, np.nan), np.full_like(a, np.nan)
         for rows in groups:
             block = np.linalg.inv(Z[rows[:, None], rows])
