@@ -71,7 +71,18 @@ def tell_ours(data: Any, train: np.ndarray, at: np.ndarray, settings: Any) -> np
     return np.asarray(p[:, 1])
 
 
-METHODS = {"MT-ONMKL": (tell_ours, OURS), "pooled": (tell_pooled, SVCS)}
+def tell_kernelhood(data: Any, train: np.ndarray, at: np.ndarray, settings: Any) -> np.ndarray:
+    """Return the probability of the second class by the evidence, with nothing to choose."""
+    model = kh.KernelhoodClassifier(**settings)
+    model.fit(data.X[train], data.y[train], task=data.task[train])
+    return np.asarray(model.predict_proba(data.X[at], task=data.task[at])[:, 1])
+
+
+METHODS = {
+    "kernelhood": (tell_kernelhood, [{}]),
+    "MT-ONMKL": (tell_ours, OURS),
+    "pooled": (tell_pooled, SVCS),
+}
 
 
 def load_codes(dataset: str, run: int) -> tuple[Any, Any]:
@@ -88,6 +99,9 @@ def told(dataset: str, run: int, method: str) -> tuple[np.ndarray, np.ndarray, n
     """Return classes, probabilities and tasks of the test part, of the settings chosen."""
     data, split = load_codes(dataset, run)
     tell, grid = METHODS[method]
+    if len(grid) == 1:
+        p = tell(data, split.train, split.test, grid[0])
+        return data.y[split.test], p, data.task[split.test]
     losses = [
         log_loss(data.y[split.validation], tell(data, split.train, split.validation, settings))
         for settings in grid

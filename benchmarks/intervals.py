@@ -87,14 +87,22 @@ def split(rows: Rows, seed: int) -> tuple[Rows, Rows]:
     return (X[first], y[first], task[first]), (X[last], y[last], task[last])
 
 
-def measured(name: str, n_splits: int, coverage: float) -> list[object]:
+def measured(name: str, n_splits: int, coverage: float, new: bool) -> list[object]:
     """Return a row of the table."""
     read, relation = SETS[name]
     covered, sizes, widths = [], [], []
     for seed in range(n_splits):
         train, (X, y, task) = split(read(seed), seed)
-        model = kh.MTONMKLRegressor(
-            loss="squared", relation=relation, formulation="corrected", beta=0.01, calibration=0.2
+        model = (
+            kh.KernelhoodRegressor()
+            if new
+            else kh.MTONMKLRegressor(
+                loss="squared",
+                relation=relation,
+                formulation="corrected",
+                beta=0.01,
+                calibration=0.2,
+            )
         )
         model.fit(train[0], train[1], task=train[2])
         ends = model.predict_interval(X, task=task, coverage=coverage)
@@ -121,7 +129,8 @@ def main() -> None:
         warnings.simplefilter("ignore", ConvergenceWarning)
         for name in options.sets:
             try:
-                rows.append(measured(name, options.splits, options.coverage))
+                rows.append(measured(name, options.splits, options.coverage, True))
+                rows.append(measured(name, options.splits, options.coverage, False))
             except FileNotFoundError as error:
                 print(f"{name} skipped: {error}")
     head = ["data", "mean", "worst size", f"at most {SMALL} rows", "more rows", "width"]

@@ -1,19 +1,19 @@
-"""The estimators that choose their own parameters against what one would use instead.
+"""The estimators that need no parameter against what one would use instead.
 
     python benchmarks/users_choice.py [SET ...] [--splits 10] [--only NAME ...] [--csv FILE]
 
 On every split a fifth of the rows of each task trains, and all others test. Compared are
-MTONMKLClassifierCV and MTONMKLRegressorCV without any argument and the untuned estimators; one SVM
-a task and one SVM with one-hot tasks, tuned over 25 pairs of C and gamma in 5 folds of at most
-3,000 rows; ridge or logistic regression with one-hot tasks, tuned; gradient boosting with the task
-as a category, tuned over 12 settings in 3 folds; a random forest of 300 trees with one-hot tasks.
+KernelhoodClassifier and KernelhoodRegressor ("ours"), and MTONMKLClassifier and MTONMKLRegressor as
+they come; one SVM a task and one SVM with one-hot tasks, tuned over 25 pairs of C and gamma in 5
+folds of at most 3,000 rows; ridge or logistic regression with one-hot tasks, tuned; gradient
+boosting with the task as a category, tuned over 12 settings in 3 folds; a random forest of 300
+trees with one-hot tasks.
 Scores are the accuracy averaged over tasks, and in regression 1 - error / spread, where the spread
 is that of the targets around the means of their tasks' training rows. Times are seconds of
 processor time, in one process and one thread, after everything has been compiled.
 
-`--only "ours, groups"` tells the estimators which rows of several tasks are of one object (an hour
-of many zones, an image), as the split into training and test rows knows it: no object is on both
-sides. Whoever cannot say so leaves the estimators, and all others, with folds in which it is.
+`--only "ours, occasions"` tells KernelhoodRegressor which rows of several tasks are of one hour or
+one object; no object is on both sides of a split.
 
 Sets other than digits and those that are made are read from the data home, KERNELHOOD_DATA. With
 --csv every score is added to a file, and what it holds already is not computed again.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelhood import alignment, bounds, datasets
-    from kernelhood.automatic import MTONMKLClassifierCV, MTONMKLRegressorCV
     from kernelhood.estimators import (
         AVMTMKLClassifier,
         AVMTMKLRegressor,
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
 
 #: Where the public names are from. They are imported when they are first used.
 _HOMES = {
-    "automatic": ("MTONMKLClassifierCV", "MTONMKLRegressorCV"),
     "estimators": (
         "AVMTMKLClassifier",
         "AVMTMKLRegressor",
@@ -111,6 +109,11 @@ _HOMES = {
     "relations": ("TaskGraph", "TaskGroups", "TaskInputs", "TaskSimilarity"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
+#: What has taken the place of names that are gone.
+_REPLACED = {
+    "MTONMKLClassifierCV": "KernelhoodClassifier, or KernelSearchCV(MTONMKLClassifier(), grid)",
+    "MTONMKLRegressorCV": "KernelhoodRegressor, or KernelSearchCV(MTONMKLRegressor(), grid)",
+}
 
 __all__ = [
     "AVMTMKLClassifier",
@@ -135,9 +138,7 @@ __all__ = [
     "MTMKLClassifier",
     "MTMKLRegressor",
     "MTONMKLClassifier",
-    "MTONMKLClassifierCV",
     "MTONMKLRegressor",
-    "MTONMKLRegressorCV",
     "Normalized",
     "ONJKLClassifier",
     "ONJKLRegressor",
@@ -168,6 +169,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import what is asked for: a public name, the version or a submodule."""
     value: Any
+    if name in _REPLACED:
+        raise AttributeError(f"kernelhood.{name} is gone: use {_REPLACED[name]}.")
     if name in _HOME:
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     elif name == "__version__":

@@ -476,6 +476,8 @@ def learn_column(
     values, wrong = numbers(column) if read is None else read
     if asked == "number":
         refuse(name, column, wrong, "a number")
+    if asked is None and str(column.dtype) == "category":
+        asked = "category"
     # Booleans are text here: true and false are levels.
     if asked == "number" or (asked is None and not wrong.any() and not _is_bool(column)):
         return _number_or_nothing(name, values)

@@ -25,13 +25,26 @@ _INNER = 3
 _SETTLED = 0.01
 #: A logit's variance where labels as numbers have the variance 1, to start from.
 _LOGITS = 8.0
+#: Newton steps for the means of logits: how many, how short, how exact, and the least curvature.
+_NEWTON_STEPS, _LEAST_STEP, _LOGITS_SETTLED, _LEAST_PRECISION = 30, 1e-3, 3e-3, 1e-9
 
 
 class Found(NamedTuple):
-    """What a likelihood has found: the last point, and how many factors it took."""
+    """What a likelihood has found.
+
+    Attributes
+    ----------
+    point : Point
+        The last point.
+    n_iter : int
+        How many factors it took.
+    gap : float, optional
+        The relative gap of the weights, if it is not that of the point.
+    """
 
     point: Point
     n_iter: int
+    gap: float | None = None
 
 
 def fit_gaussian(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
@@ -111,11 +124,74 @@ def fit_logistic(model: Model, theta: Array, tol: float, max_iter: int) -> Found
     return Found(found, count)
 
 
+def settled_logits(model: Model, theta: Array) -> Point:
+    """Return the posterior of the logits at given weights, where the bound is largest.
+
+    Given the variances of the posterior, the bound is concave in its means: one step of Newton's
+    method for the means and one update of the variances alternate.
+
+    Parameters
+    ----------
+    model : Model
+        As `fit_logistic` takes it.
+    theta : ndarray of shape (n_weights,)
+        Weights.
+    """
+    labels, weight = model.z, 1.0 / model.noise
+    logits = Model(model.terms, model.levels, labels, model.noise, LOGIT_PRIOR * model.tau, True)
+    mean, a, variance = np.zeros_like(labels), np.zeros_like(labels), np.zeros_like(labels)
+    for _ in range(_NEWTON_STEPS):
+        omega, slope = _precision(mean, variance)
+        curvature = np.maximum(weight * (omega + mean * slope), _LEAST_PRECISION)
+        z = mean + weight * (0.5 * labels - omega * mean) / curvature
+        newton = Point(logits.with_targets(z, 1.0 / curvature), theta)
+        to_mean, to_a = z - newton.a / curvature - mean, newton.a - a
+        least, step = _bound(labels, weight, mean, variance, a), 1.0
+        while (
+            _bound(labels, weight, mean + step * to_mean, variance, a + step * to_a) < least
+            and step > _LEAST_STEP
+        ):
+            step *= 0.5
+        mean, a = mean + step * to_mean, a + step * to_a
+        omega = weight * _precision(mean, variance)[0]
+        found = Point(logits.with_targets(0.5 * labels * weight / omega, 1.0 / omega), theta)
+        each = [found.posterior(target)[1] for target in range(labels.shape[1])]
+        variance = np.column_stack(each)
+        if step * np.abs(to_mean).max() <= _LOGITS_SETTLED * (1.0 + np.abs(mean).max()):
+            break
+    return found
+
+
+def _bound(labels: Array, weight: Array, mean: Array, variance: Array, a: Array) -> float:
+    """Return what depends on the means of logits ``K a`` in the bound of the evidence."""
+    c = np.sqrt(mean**2 + variance)
+    likelihood = 0.5 * (labels * mean - c) - np.log1p(np.exp(-c))
+    return float(np.sum(weight * likelihood) - 0.5 * np.sum(a * mean))
+
+
+def log_losses(labels: Array, mean: Array, variance: Array) -> Array:
+    """Return the log losses of labels whose logits have a mean and a variance.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n, n_targets)
+        -1 or 1.
+    mean, variance : ndarray of shape (n, n_targets)
+        Of the logits.
+    """
+    # The mean of the logistic function over a Gaussian (MacKay).
+    return np.logaddexp(0.0, -labels * mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
+
+
 def _polya_gamma(point: Point) -> Array:
     """Return the mean of every row's precision given the functions."""
-    columns = []
-    for target in range(point.a.shape[1]):
-        mean, variance = point.posterior(target)
-        c = np.sqrt(np.maximum(mean**2 + variance, 1e-12))
-        columns.append(np.tanh(0.5 * c) / (2.0 * c))
-    return np.column_stack(columns)
+    each = [_precision(*point.posterior(target))[0] for target in range(point.a.shape[1])]
+    return np.column_stack(each)
+
+
+def _precision(mean: Array, variance: Array) -> tuple[Array, Array]:
+    """Return the precisions of logits, and their derivatives by the mean."""
+    c = np.sqrt(np.maximum(mean**2 + variance, 1e-12))
+    omega = np.tanh(0.5 * c) / (2.0 * c)
+    slope = (0.25 * (1.0 - np.tanh(0.5 * c) ** 2) - omega) * mean / c**2
+    return omega, slope

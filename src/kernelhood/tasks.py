@@ -76,31 +76,41 @@ def rows_by_label(task: AnyArray) -> dict[Hashable, Indices]:
     return {name: np.array(rows[name], dtype=np.intp) for name in names}
 
 
-def check_task(task: Any, n_samples: int) -> AnyArray:
+def check_task(task: Any, n_samples: int, name: str = "task") -> AnyArray:
     """Return `task` as a 1-D array of hashable labels, one per sample.
+
+    Parameters
+    ----------
+    task : array-like of shape (n_samples,)
+        Labels.
+    n_samples : int
+        Rows of X.
+    name : str
+        What errors call it.
 
     Raises
     ------
     ValueError
         If its length differs from `n_samples` or a label is missing.
     """
-    labels = _as_labels(task)
+    labels = _as_labels(task, name)
     if len(labels) != n_samples:
         raise ValueError(
-            f"task must hold one label per row of X: got {len(labels)} labels for {n_samples} rows."
+            f"{name} must hold one label per row of X: got {len(labels)} labels for {n_samples} "
+            "rows."
         )
     if any(is_missing(label) for label in labels.tolist() if type(label) not in _NEVER_MISSING):
-        raise ValueError("task must not hold missing labels (None or NaN).")
+        raise ValueError(f"{name} must not hold missing labels (None or NaN).")
     return labels
 
 
-def _as_labels(task: Any) -> AnyArray:
+def _as_labels(task: Any, name: str = "task") -> AnyArray:
     if isinstance(task, str) or not hasattr(task, "__len__"):
-        raise TypeError(f"task must be a sequence of labels, got {type(task).__name__}.")
+        raise TypeError(f"{name} must be a sequence of labels, got {type(task).__name__}.")
     task = _only_column(task)
     values = task.tolist() if hasattr(task, "tolist") else list(task)
     if not all(issubclass(kind, Hashable) for kind in set(map(type, values))):
-        raise ValueError("task must be 1-dimensional: one hashable label per row of X.")
+        raise ValueError(f"{name} must be 1-dimensional: one hashable label per row of X.")
     return as_objects(values)
 
 

@@ -14,7 +14,7 @@ def shops(tmp_path_factory):
     """Fit a table of shops by the command; return the folder of shops.csv and model.skops."""
     folder = tmp_path_factory.mktemp("shops")
     plain_table().to_csv(folder / "shops.csv", index=False)
-    words = "--task shop --target sold --groups region --search quick --holdout 0.25 -q"
+    words = "--task shop --target sold --groups region --holdout 0.25"
     arguments = ["fit", str(folder / "shops.csv"), "--out", str(folder / "model.skops")]
     assert main([*arguments, *words.split()]) == 0
     return folder

@@ -29,7 +29,7 @@ def fit(content, folder, capsys):
     (folder / "t.csv").write_bytes(content)
     out = folder / "m.skops"
     out.unlink(missing_ok=True)
-    words = ["--task", "task", "--target", "y", "--search", "quick", "--out", str(out)]
+    words = ["--task", "task", "--target", "y", "--out", str(out)]
     code = main(["fit", str(folder / "t.csv"), *words])
     errors = capsys.readouterr().err
     assert code in (0, 1)

@@ -32,14 +32,12 @@ NAMED = ["--task", "shop", "--target", "sold"]
         ([*NAMED, "--holdout", "1.5"], "holdout=1.5 must be a share between 0 and 1"),
         ([*NAMED, "--holdout", "0.2", "--holdout-after", "2024-01-01"], "give one"),
         ([*NAMED, "--holdout-after", "2024-01-01"], "no feature is one: name it by dates"),
-        ([*NAMED, "--kernels", "none.toml"], "No such file"),
         ([*NAMED, "--quantiles", "0.9", "0.1"], "quantiles must be levels between 0 and 1"),
-        ([*NAMED, "--probability"], "probability is for classification"),
+        ([*NAMED, "--occasion", "week"], "occasion='week' is no column"),
         ([*NAMED, "--kind", "classification"], "target='sold' holds 48 different numbers"),
     ],
 )
 def test_fit_says_what_is_wrong(words, said, table, say, tmp_path):
-    words = [*words, "--search", "quick"]
     code, out, errors = say("fit", table, "--out", tmp_path / "m.skops", *words)
     assert (code, out) == (1, "")
     assert errors.startswith("kernelhood: ")

@@ -44,7 +44,7 @@ def moments(arguments, out):
 
 def test_fit_is_whole_or_not_there(shops, tmp_path, capsys):
     out = tmp_path / "model.skops"
-    words = ["--task", "shop", "--target", "sold", "--search", "quick", "-q", "--out"]
+    words = ["--task", "shop", "--target", "sold", "--out"]
     for _ in moments(["fit", str(shops / "shops.csv"), *words, str(out)], out):
         if out.exists():
             assert kh.load(out).record["rows"] == 48
@@ -63,6 +63,6 @@ def test_predict_is_whole_or_not_there(shops, tmp_path, capsys):
 def test_a_file_that_was_there_before_survives(shops, tmp_path, capsys):
     out = tmp_path / "model.skops"
     out.write_text("before")
-    words = ["--task", "shop", "--target", "sold", "--search", "quick", "-q", "--out"]
+    words = ["--task", "shop", "--target", "sold", "--out"]
     assert killed(["fit", str(shops / "shops.csv"), *words, str(out)], 0.05)
     assert out.read_text() == "before"

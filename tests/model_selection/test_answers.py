@@ -1,4 +1,4 @@
-"""Searches and self-tuned estimators answer as the estimator that they have chosen does."""
+"""Searches answer as the estimator that they have chosen does."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,6 @@ import kernelhood as kh
 from kernelhood.estimators import METHODS
 from tests.references import make_samples
 
-QUICK = {"kernels": "small", "formulation": "corrected", "cv": 2, "grid": {"relation": ["mixed"]}}
 GRID = {"C": [1.0, 10.0]}
 TABLES = ("weights_table", "relation_table", "sharing_table")
 PLOTS = ("plot_weights", "plot_alignment", "plot_task_map", "plot_sharing")
@@ -39,26 +38,19 @@ def labels(data):
 
 
 @pytest.fixture(scope="module")
-def classifiers(data, labels):
-    found = [
-        kh.MTONMKLClassifierCV(probability=True, **QUICK),
-        kh.KernelSearchCV(classifier(probability=True), GRID, cv=2),
-    ]
-    return [one.fit(data.X, labels, task=data.task) for one in found]
+def chosen_classifier(data, labels):
+    search = kh.KernelSearchCV(classifier(probability=True), GRID, cv=2)
+    return search.fit(data.X, labels, task=data.task)
 
 
 @pytest.fixture(scope="module")
-def regressors(data):
-    found = [
-        kh.MTONMKLRegressorCV(calibration=0.3, epsilon=0.1, **QUICK),
-        kh.KernelSearchCV(regressor(calibration=0.3), GRID, cv=2),
-    ]
-    return [one.fit(data.X, data.y, task=data.task) for one in found]
+def chosen_regressor(data):
+    search = kh.KernelSearchCV(regressor(calibration=0.3), GRID, cv=2)
+    return search.fit(data.X, data.y, task=data.task)
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["self-tuned", "search"])
-def test_classifiers_tell_what_the_chosen_one_tells(classifiers, data, labels, place):
-    model = classifiers[place]
+def test_classifiers_tell_what_the_chosen_one_tells(chosen_classifier, data, labels):
+    model = chosen_classifier
     chosen = model.best_estimator_
     for method in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
         found = getattr(model, method)(data.X, task=data.task)
@@ -72,9 +64,8 @@ def test_classifiers_tell_what_the_chosen_one_tells(classifiers, data, labels, p
     )
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["self-tuned", "search"])
-def test_regressors_tell_what_the_chosen_one_tells(regressors, data, place):
-    model = regressors[place]
+def test_regressors_tell_what_the_chosen_one_tells(chosen_regressor, data):
+    model = chosen_regressor
     chosen, asked = model.best_estimator_, {"X": data.X, "task": data.task}
     ends = model.predict_interval(coverage=0.6, **asked)
     np.testing.assert_array_equal(ends, chosen.predict_interval(coverage=0.6, **asked))
@@ -95,12 +86,8 @@ def test_regressors_tell_what_the_chosen_one_tells(regressors, data, place):
     assert not hasattr(model, "classes_")
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["self-tuned", "search"])
-def test_a_new_task_is_learned(data, place):
-    model = [
-        kh.MTONMKLRegressorCV(epsilon=0.1, **QUICK),
-        kh.KernelSearchCV(regressor(), GRID, cv=2),
-    ][place].fit(data.X, data.y, task=data.task)
+def test_a_new_task_is_learned(data):
+    model = kh.KernelSearchCV(regressor(), GRID, cv=2).fit(data.X, data.y, task=data.task)
     y = data.y[:10] + 5.0
     assert model.adapt(data.X[:10], y, task="new") is model
     found = model.predict(data.X[:10], task=["new"] * 10)
@@ -109,9 +96,8 @@ def test_a_new_task_is_learned(data, place):
 
 def test_what_is_known_of_a_new_task_reaches_the_relation(data):
     groups = dict(zip(np.unique(data.task).tolist(), "uuv", strict=True))
-    model = kh.MTONMKLRegressorCV(
-        relation=kh.TaskGroups(groups), epsilon=0.1, **{**QUICK, "grid": {}}
-    )
+    grouped = kh.MTONMKLRegressor(kernels="small", relation=kh.TaskGroups(groups))
+    model = kh.KernelSearchCV(grouped, GRID, cv=2)
     model.fit(data.X, data.y, task=data.task)
     asked = {"X": data.X[:5], "task": ["new"] * 5, "task_features": {"new": "u"}}
     np.testing.assert_array_equal(model.predict(**asked), model.best_estimator_.predict(**asked))
@@ -122,18 +108,17 @@ def test_what_is_known_of_a_new_task_reaches_the_relation(data):
 
 
 def test_before_a_fit_it_is_known_what_there_will_be():
-    assert hasattr(kh.MTONMKLClassifierCV(probability=True), "predict_proba")
-    assert not hasattr(kh.MTONMKLClassifierCV(), "predict_proba")
-    assert hasattr(kh.MTONMKLRegressorCV(), "predict_interval")
+    plain = kh.KernelSearchCV(classifier(), GRID)
+    assert hasattr(kh.KernelSearchCV(classifier(probability=True), GRID), "predict_proba")
+    assert not hasattr(plain, "predict_proba")
+    assert hasattr(kh.KernelSearchCV(regressor(calibration=0.3), GRID), "predict_interval")
     inside = make_pipeline(StandardScaler(), classifier(probability=True))
     assert hasattr(kh.KernelSearchCV(inside, GRID), "predict_proba")
     assert not hasattr(kh.KernelSearchCV(StandardScaler(), GRID), "predict_proba")
     for name in ("n_features_in_", "classes_", "tasks_", "kernels_", "dual_gap_"):
-        assert not hasattr(kh.MTONMKLClassifierCV(), name)
+        assert not hasattr(plain, name)
     with pytest.raises(NotFittedError):
-        kh.MTONMKLRegressorCV().predict_interval([[0.0]])
-    with pytest.raises(ValueError, match=r"needs predict_proba.*ClassifierCV\(probability=True\)"):
-        kh.MTONMKLClassifierCV(scoring="neg_log_loss").fit([[0.0], [1.0]] * 4, [0, 1] * 4)
+        kh.KernelSearchCV(regressor(), GRID).predict_interval([[0.0]])
 
 
 def test_levels_behind_a_transformed_target(data):
@@ -177,16 +162,6 @@ def test_every_task_may_have_an_estimator_of_its_own(data):
         search.relation_table()
 
 
-def test_quantiles_are_chosen_by_their_own_loss(data):
-    settings = {"loss": "quantile", "quantile": 0.8, **QUICK}
-    model = kh.MTONMKLRegressorCV(**settings).fit(data.X, data.y, task=data.task)
-    assert model.best_estimator_.quantile == 0.8
-    assert np.mean(data.y <= model.predict(data.X, task=data.task)) == pytest.approx(0.8, abs=0.1)
-    assert model.best_score_ < 0.0  # minus a pinball loss
-    by_name = kh.MTONMKLRegressorCV(scoring="r2", **settings).fit(data.X, data.y, task=data.task)
-    assert "score (r2)" in by_name.summary()
-
-
 HASTY = {"tol": 1e-13, "max_iter": 1}
 CONVEX = [
     kh.MTONMKLRegressor(loss=loss, formulation=formulation, relation=relation, **HASTY)
@@ -215,15 +190,6 @@ def test_every_model_has_the_gap_that_was_asked_of_it(data):
         search.fit(data.X, data.y, task=data.task)
 
 
-def test_a_self_tuned_estimator_counts_missed_gaps(data, monkeypatch):
-    monkeypatch.setattr("kernelhood.automatic.base._ROUGH", 1e-13)
-    model = kh.MTONMKLRegressorCV(epsilon=0.1, tol=1e-13, **QUICK)
-    with pytest.warns(ConvergenceWarning) as heard:
-        model.fit(data.X, data.y, task=data.task)
-    count = np.count_nonzero(model.cv_results_["max_gap"] > 1e-13)
-    assert sum(str(one.message).startswith(f"{count} of ") for one in heard) == 1
-
-
 def test_kernels_name_the_columns_that_a_transformer_gives_out(data):
     frame = pd.DataFrame(data.X, columns=["a", "b", "c"]).assign(site=data.task)
     scaled = make_column_transformer(
@@ -240,11 +206,6 @@ def test_kernels_name_the_columns_that_a_transformer_gives_out(data):
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-2
     )
-    tuned = make_pipeline(
-        scaled.set_output(transform="pandas"),
-        kh.MTONMKLRegressorCV(task_column="site", epsilon=0.1, **{**QUICK, "kernels": bank}),
-    )
-    assert tuned.fit(frame, data.y)[-1].kernels_.names[:2] == ["gaussian(1)[1]", "linear[2,0]"]
     with pytest.raises(ValueError, match=r"no feature names: .*set_output\(transform='pandas'\)"):
         kh.KernelSearchCV(
             make_pipeline(StandardScaler(), kh.ITLRegressor(kernels=bank)), {"itlregressor__C": [1]}

@@ -13,8 +13,6 @@ from tests.references import make_samples
 
 pytest.importorskip("skops.io")
 
-QUICK = {"kernels": "small", "formulation": "corrected", "cv": 2}
-
 
 @pytest.fixture(scope="module")
 def data():
@@ -37,35 +35,6 @@ def same_results(found, expected):
             assert found[name].compressed().tolist() == column.compressed().tolist()
         else:
             np.testing.assert_array_equal(found[name], column)
-
-
-def test_a_self_tuned_classifier_is_kept(data, tmp_path):
-    y = np.where(data.y > 0.0, "high", "low")
-    groups = dict(zip(np.unique(data.task).tolist(), "uuv", strict=True))
-    grid = {"relation": ["mixed"]}
-    model = kh.MTONMKLClassifierCV(probability=True, task_groups=groups, grid=grid, **QUICK)
-    model.fit(data.X, y, task=data.task)
-    loaded = again(model, tmp_path)
-    for method in ("predict", "predict_proba"):
-        np.testing.assert_array_equal(
-            getattr(loaded, method)(data.X, task=data.task),
-            getattr(model, method)(data.X, task=data.task),
-        )
-    assert loaded.summary() == model.summary()
-    assert loaded.best_params_ == model.best_params_
-    assert loaded.get_params() == model.get_params()
-    same_results(loaded.cv_results_, model.cv_results_)
-
-
-def test_a_self_tuned_regressor_is_kept(data, tmp_path):
-    grid = {"relation": ["mixed"], "loss": ["squared"]}
-    model = kh.MTONMKLRegressorCV(calibration=0.3, grid=grid, **QUICK)
-    model.fit(data.X, data.y, task=data.task)
-    loaded = again(model, tmp_path)
-    asked = {"X": data.X, "task": data.task, "coverage": 0.6}
-    np.testing.assert_array_equal(loaded.predict_interval(**asked), model.predict_interval(**asked))
-    assert loaded.best_task_scores_ == model.best_task_scores_
-    same_results(loaded.cv_results_, model.cv_results_)
 
 
 @pytest.mark.parametrize("per_task", [True, False])

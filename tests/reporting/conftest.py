@@ -15,7 +15,7 @@ def model():
 
     table = plain_table(n_tasks=4, n_samples=40)
     table["shop"] = table["shop"].replace({"task 4": "<b>北京 & Köln</b>"})
-    return fit_table(table, task="shop", target="sold", groups="region", search="quick")
+    return fit_table(table, task="shop", target="sold", groups="region")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from kernelhood.tables.notes import worth_a_look
 
 
 def test_shares_add_up_to_one(inspection):
-    np.testing.assert_allclose(inspection.weights.sum(axis=1), 1.0)
     np.testing.assert_allclose(inspection.usage.sum(axis=1), 1.0)
     assert inspection.columns == ["x1", "x2", "x3", "x4"]
 
@@ -20,7 +19,7 @@ def test_a_column_that_decides_is_seen_to(model):
     rng = np.random.default_rng(0)
     table = pytest.importorskip("pandas").DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
     table = table.assign(shop=["x", "y"] * 30, sold=3.0 * table["b"])
-    usage = fit_table(table, task="shop", target="sold", search="quick").record["usage"]
+    usage = fit_table(table, task="shop", target="sold").record["usage"]
     assert all(np.argmax(own) == 1 and own[1] > 0.5 for own in usage["tasks"].values())
 
 
@@ -73,7 +72,7 @@ def test_what_is_worth_a_look_is_found(model):
     changed = {
         **record,
         "tasks": {**record["tasks"], "task 1": 3, "unjudged": 20},
-        "choice": {**record["choice"], "edges": ["beta sits at the weakest end."]},
+        "one_class": ["task 2"],
         "scores": [{**row, "model": 1e3} for row in record["scores"]],
     }
     before, model.record = record, changed
@@ -82,7 +81,7 @@ def test_what_is_worth_a_look_is_found(model):
     finally:
         model.record = before
     assert "1 task has fewer than 10 rows: task 1." in notes
-    assert "beta sits at the weakest end." in notes
+    assert "1 task has rows of one class only: task 2." in notes
     assert "predicted worse than by the mean of the task: <b>" in notes
     assert "one ridge regression for all tasks predicts better" in notes
     assert "no row to judge by: unjudged" in notes

@@ -70,7 +70,7 @@ def test_names_of_single_rows_are_no_classes(n_rows):
 
 
 def test_a_number_for_a_class_stops_a_fit_before_any_work(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("kernelhood.tables.fitting._Encoded", None)
+    monkeypatch.setattr("kernelhood.tables.fitting._Fit", None)
     found = table(np.arange(100) % 47)
     with pytest.raises(ValueError, match="max_classes=47"):
         fit_table(found, task="shop", target="sold", kind="classification")

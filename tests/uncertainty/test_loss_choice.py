@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import make_scorer, mean_pinball_loss
 from sklearn.preprocessing import KernelCenterer
@@ -146,19 +145,6 @@ def test_a_search_refuses_what_its_refit_would_before_any_model_is_solved(monkey
     search.set_params(refit=False).fit(**table)  # the splits are smaller
     assert len(search.cv_results_["params"]) == 2
     search.set_params(refit=True, estimator__cache_size=0.03).fit(**table)
-
-
-def test_an_estimator_that_chooses_offers_no_loss_that_its_refit_refuses(monkeypatch):
-    monkeypatch.setattr(on_demand, "_FEWEST_ROWS", 8)
-    data = make_samples("regression", sizes=(30, 30))
-    rough = kh.MTONMKLRegressorCV(kernels=[kh.Gaussian(1.0)], relation="mixed", cv=2)
-    tuned = rough._tuned()
-    made = lambda self: clone(tuned).set_params(cache_size=0.02)  # noqa: E731
-    monkeypatch.setattr(kh.MTONMKLRegressorCV, "_tuned", made)
-    rough.fit(data.X, data.y, task=data.task)
-    assert not any("squared" in kind for kind in rough.cv_results_["kind"])
-    with pytest.raises(ValueError, match="loss='squared' cannot be fitted to 60 rows"):
-        rough.set_params(loss="squared").fit(data.X, data.y, task=data.task)
 
 
 @pytest.mark.parametrize("intercept", ["task", "common"])

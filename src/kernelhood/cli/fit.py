@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kernelhood.cli.command import check_place, shows_progress
+from kernelhood.cli.command import check_place
 from kernelhood.cli.roles import add_roles, roles_of
 from kernelhood.datasets._report import Report
 from kernelhood.persistence import save
-from kernelhood.reporting.cells import choice_lines, score_cells
+from kernelhood.reporting.cells import score_cells, summary_lines
 from kernelhood.reporting.contents import inspect_model
 from kernelhood.reporting.text import grid
 from kernelhood.tables import fit_table, read_table
-from kernelhood.tables.choice import SEARCHES
 from kernelhood.tables.formats.files import ending
 
 EXAMPLE = """Examples:
@@ -30,12 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_roles(parser, required=True)
     add("--holdout", type=float, metavar="SHARE", help="part of each task that only judges")
     add("--holdout-after", metavar="DATE", help="rows after this date only judge")
-    add("--kernels", default="auto", metavar="BANK", help="auto, small, paper, or a TOML file")
-    add("--search", choices=SEARCHES, default="fast", help="how much to try (default: fast)")
     add("--quantiles", type=float, nargs="+", metavar="LEVEL", default=[], help="such as 0.1 0.9")
-    add("--probability", action="store_true", help="predict the probabilities of classes as well")
-    add("--jobs", type=int, default=None, metavar="N", help="processes (default: one)")
-    add("-q", "--quiet", action="store_true", help="show no progress bar")
+    add("-v", "--verbose", action="store_true", help="print a line about every fit")
     parser.set_defaults(command=_fit)
 
 
@@ -46,14 +41,10 @@ def _fit(args: argparse.Namespace) -> Report:
     model = fit_table(
         table,
         **roles_of(args),
-        kernels=args.kernels,
         holdout=args.holdout,
         holdout_after=args.holdout_after,
-        search=args.search,
         quantiles=args.quantiles,
-        probability=args.probability,
-        n_jobs=args.jobs,
-        verbose=int(shows_progress(args.quiet)),
+        verbose=int(args.verbose),
     )
     save(model, args.out, command=args.typed)
     return Report("\n".join([*_summary(model), "", f"wrote {args.out}"]), good=True)
@@ -67,7 +58,7 @@ def _summary(model: Any) -> list[str]:
     lines += [
         f"  {line}" for line in grid([[n, t] for n, t in list(record["columns"].items())[:30]])
     ]
-    lines += ["", *choice_lines(found)]
+    lines += ["", *summary_lines(found)]
     head, rows = score_cells(found)
     if rows:
         lines += ["", f"{record['metric']} on {record['judged']}", *grid([head, *rows])]

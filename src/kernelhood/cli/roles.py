@@ -24,6 +24,7 @@ def add_roles(parser: argparse.ArgumentParser, *, required: bool) -> None:
     add("--kind", choices=(CLASSIFICATION, REGRESSION), help="default: from the target's values")
     add("--max-classes", type=int, metavar="N", help="take so many values for classes")
     add("--groups", metavar="COLUMN", help="column that groups tasks, such as their region")
+    add("--occasion", metavar="COLUMN", help="column whose values share a shock, such as the week")
     add("--features", nargs="+", metavar="COLUMN", help="columns to learn from (default: others)")
     add("--drop", nargs="+", metavar="COLUMN", default=[], help="columns not to learn from")
     add("--categories", nargs="+", metavar="COLUMN", default=[], help="numbers that are labels")
@@ -32,5 +33,5 @@ def add_roles(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 def roles_of(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that name columns, as `fit_table` takes them."""
-    names = "task target kind max_classes groups features drop categories dates"
+    names = "task target kind max_classes groups occasion features drop categories dates"
     return {name: getattr(args, name) for name in names.split()}

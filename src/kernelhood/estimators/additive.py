@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
 from kernelhood.kernels.terms import SOFTNESS, TermBank, softened
-from kernelhood.solvers.gaussian import INTERCEPT, Factor, Level, Point, Terms
+from kernelhood.solvers.gaussian import INTERCEPT, Factor, Level, Point, Terms, left_out
 
 _CONSTANT = 1e-10
 _ROWS_AT_ONCE = 2048
@@ -210,6 +210,42 @@ class AdditiveFunction:
                 K = self.scaled.matrix(place, E, self.E)
                 found += K * self._between(places, self.weights[:, first + place])
         return found
+
+    def left_out(self, groups: Sequence[Indices]) -> tuple[Array, Array]:
+        """Return the functions at training rows by the rows outside their group, and variances.
+
+        Parameters
+        ----------
+        groups : sequence of ndarray of int
+            Rows that are left out together; NaN is returned for rows in no group.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n, n_targets)
+            Of the functions, without noise.
+        """
+        means, variances = [], []
+        for factor, a, noise in zip(self._factor_of, self.a.T, self._noise_of, strict=True):
+            residual, variance = left_out(factor, a, groups)
+            means.append(factor.times(a) - residual)
+            variances.append(np.maximum(variance - noise, 0.0))
+        return np.column_stack(means), np.column_stack(variances)
+
+    @property
+    def targets(self) -> Array:
+        """The targets of the training rows, of shape (n, n_targets)."""
+        pairs = zip(self._factor_of, self.a.T, strict=True)
+        return np.column_stack([factor.times(a) for factor, a in pairs])
+
+    @property
+    def _factor_of(self) -> list[Factor]:
+        """The factor of every target."""
+        return self._factors * int(self.a.shape[1] // len(self._factors))
+
+    @property
+    def _noise_of(self) -> Array:
+        """The noise of every target, one a row."""
+        return np.broadcast_to(self.noise, self.a.shape).T
 
     @property
     def _used(self) -> Flags:

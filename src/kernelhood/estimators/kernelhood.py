@@ -8,7 +8,7 @@ every level is learned by the likelihood of the targets; nothing is searched for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -24,28 +24,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators.additive import Scaled
+from kernelhood.estimators.conformal import Scores, checked_levels
+from kernelhood.estimators.halves import banks, best_logits, best_terms, with_terms
+from kernelhood.estimators.model_choice import (
+    Fit,
+    not_worse_than_levels,
+    start_of,
+    with_a_power,
+    with_or_without_occasions,
+)
 from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.target_units import Units, has_outliers
 from kernelhood.estimators.training_rows import TrainingRows
-from kernelhood.likelihoods import Found, fit_gaussian, fit_logistic, fit_student_t
+from kernelhood.kernels.terms import TermBank
+from kernelhood.likelihoods import (
+    Found,
+    fit_gaussian,
+    fit_logistic,
+    fit_student_t,
+    settled_logits,
+)
 from kernelhood.pipeline.reading import as_target, numeric_target
-from kernelhood.solvers.gaussian import Level, Model, Point, Terms, start_from_some
+from kernelhood.solvers.gaussian import Level, Model, Terms
 from kernelhood.tasks import missing, some_of
 
-#: The least gain in log evidence over a model without columns: a Bayes factor of 20.
-_LEAST_GAIN = 3.0
-#: With more rows than this a fit starts from the weights of a third of them.
-_MANY_ROWS = 900
-_SHARE = 3
 #: With more rows than this weights are learned from so many, and take a few steps with all.
 _LEARNED = 3_000
 _STEPS = 3
-#: Blocks of occasions that are left out, and the ratio of errors below which occasions go.
-_BLOCKS, _CLEARLY = 5, 0.98
-#: Powers of the targets that are tried, and the folds that have to agree.
-_POWERS, _FOLDS = (0.0, 0.25, 0.5), 10
-
-Fit = Callable[[Model, Array, float, int], Found]
 
 
 class KernelhoodRegressor(RegressorMixin, MultilevelModel):
@@ -154,7 +159,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         return numeric_target(as_target(y, allow_none=True), self, allow_missing=True)
 
     def _solve(
-        self, rows: TrainingRows, terms: Terms, levels: list[Level]
+        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
     ) -> tuple[Found, list[int]]:
         robust = self.likelihood == "student_t" or (
             self.likelihood == "auto" and has_outliers(rows.y)
@@ -163,11 +168,12 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         y, noise = rows.y, (rows.weight.mean() / rows.weight)[:, None]
         power = self._power(y)
         self._units = Units.robust(y, power) if robust else Units.of(y, rows.weight, power)
-        model = Model(terms, levels, self._units.to(y)[:, None], noise, self._tau)
+        whole = Model(terms, levels, self._units.to(y)[:, None], noise, self._tau)
         some = np.arange(0, len(y), -(-len(y) // _LEARNED))
-        few = model if len(some) == len(y) else model.take(some)
+        few = whole if len(some) == len(y) else whole.take(some)
+        few = with_terms(few, best_terms(few, banks(bank), fit, self.tol))
         found, kept = self._choose(few, y[some], fit)
-        if few is not model:
+        if len(some) < len(y):
             chosen = [
                 Level(levels[place].groups, own.terms)
                 for place, own in zip(kept, found.point.model.levels, strict=True)
@@ -175,20 +181,22 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
             model = Model(terms, chosen, self._units.to(y)[:, None], noise, self._tau)
             found = fit(model, found.point.theta, self.tol, _STEPS)
         self.noise_ = float(np.sqrt(found.point.theta[-1])) * self._units.size
-        self.target_power_ = self._units.power
+        self.target_power_, self._row_noise = self._units.power, noise[:, 0]
         self._log_slope = self._units.log_slope(y)
         return found, kept
 
     def _choose(self, model: Model, y: Array, fit: Fit) -> tuple[Found, list[int]]:
         """Return the best of a few models, all of them compared without a search."""
-        found = fit(model, _start(model, self.tol), self.tol, self.max_iter)
+        tol, max_iter = self.tol, self.max_iter
+        found = fit(model, start_of(model, tol), tol, max_iter)
         kept = list(range(len(model.levels)))
         if self.levels_[-1] == "occasion":
-            found, kept = self._with_or_without(found, fit)
+            found, self.occasions_matter_ = with_or_without_occasions(found, fit, tol, max_iter)
+            kept = kept if self.occasions_matter_ else kept[:-1]
         if fit is fit_gaussian:  # values of J are those of the same noise
-            found = self._not_worse_than_none(found, fit)
+            found = not_worse_than_levels(found, fit, tol, max_iter)
             if self.target_power == "auto":
-                found = self._bend(found, y, fit)
+                found, self._units = with_a_power(found, self._units, y, fit, tol, max_iter)
         return found, kept
 
     def _power(self, y: Array) -> float:
@@ -200,63 +208,6 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
                 f"{y.min():g}: use target_power=1."
             )
         return float(self.target_power)
-
-    def _with_or_without(self, found: Found, fit: Fit) -> tuple[Found, list[int]]:
-        """Return the model with occasions or without, whichever predicts left-out ones better."""
-        model = found.point.model
-        code = model.levels[-1].groups
-        blocks = np.array_split(np.arange(int(code.max()) + 1), min(_BLOCKS, int(code.max()) + 1))
-        groups = [np.flatnonzero(np.isin(code, block)) for block in blocks]
-        plain = Model(model.terms, model.levels[:-1], model.z, model.noise, model.tau)
-        theta = np.append(found.point.theta[:-2], found.point.theta[-1])
-        without = fit(plain, theta, self.tol, self.max_iter)
-        errors = [float(np.mean(one.point.left_out(groups)[0] ** 2)) for one in (found, without)]
-        every = list(range(len(model.levels)))
-        # The evidence is for them; left-out blocks have to be clearly against.
-        self.occasions_matter_ = errors[1] > _CLEARLY * errors[0]
-        return (found, every) if self.occasions_matter_ else (without, every[:-1])
-
-    def _not_worse_than_none(self, found: Found, fit: Fit) -> Found:
-        """Return the model, or one of the tasks' levels alone if the rest is not worth it."""
-        model = found.point.model
-        if len(model.z) > _MANY_ROWS:  # too many to be deceived by chance
-            return found
-        levels = []
-        for level in model.levels:
-            only = np.zeros_like(level.terms)
-            only[0] = level.terms[0]
-            levels.append(Level(level.groups, only))
-        plain = Model(model.terms, levels, model.z, model.noise, model.tau)
-        simple = fit(plain, plain.start(), self.tol, self.max_iter)
-        if simple.point.value - found.point.value >= _LEAST_GAIN:
-            return found
-        return simple
-
-    def _bend(self, found: Found, y: Array, fit: Fit) -> Found:
-        """Return the model of a power of the targets, if evidence and left-out rows agree."""
-        model = found.point.model
-        if len(y) < 50 or y.min() <= 0.0 or y.max() < 3.0 * y.min():
-            return found
-        rest = np.arange(len(y)) % _FOLDS
-        groups = [np.flatnonzero(rest == fold) for fold in range(_FOLDS)]
-        best, units = found, self._units
-        value = found.point.value - units.log_slope(y)
-        error = self._left_out_error(found.point, units, y, groups)
-        for power in _POWERS:
-            own = Units.of(y, 1.0 / model.noise[:, 0], power)
-            bent = model.with_targets(own.to(y)[:, None], model.noise)
-            one = fit(bent, np.maximum(found.point.theta, 1e-4), self.tol, self.max_iter)
-            new_value = one.point.value - own.log_slope(y)
-            new_error = self._left_out_error(one.point, own, y, groups)
-            if new_value < value - _LEAST_GAIN and new_error < error:
-                best, value, error, self._units = one, new_value, new_error, own
-        return best
-
-    @staticmethod
-    def _left_out_error(point: Point, units: Units, y: Array, groups: list[Indices]) -> float:
-        residual, variance = point.left_out(groups)
-        predicted = units.back(point.model.z[:, 0] - residual, variance)
-        return float(np.mean((y - predicted) ** 2))
 
     def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
         super()._store(found, scaled, names, E)
@@ -287,11 +238,130 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         variance = None
         if return_std or self._units.power != 1.0:
             variance = self._function.variance(rows, places)[:, 0]
-            variance = variance + float(self.noise_ / self._units.size) ** 2
+            variance = variance + self._noise_variance_of_a_row
         found = self._folded(self._units.back(mean, variance))
         if not return_std or variance is None:
             return found
         return found, self._folded(self._units.spread(mean, variance))
+
+    def predict_interval(self, X: Any, *, task: Any = None, coverage: float = 0.9) -> Array:
+        """Return an interval for the target of every row.
+
+        Standard deviations are multiplied by quantiles of the errors of left-out rows, so that the
+        coverage is right on average, for new rows like those of `fit`, even if the model is wrong
+        about the noise. Tasks whose errors are larger get wider intervals. For tasks that were not
+        seen in `fit`, whole tasks are left out.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+        coverage : float
+            How often the target should be inside, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), or (n_samples, n_tasks, 2) after a fit with a 2-D y
+            The lower and the upper end.
+        """
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage={coverage!r} must be between 0 and 1, such as 0.9.")
+        half = 0.5 * (1.0 - coverage)
+        return self.predict_quantiles(X, task=task, quantiles=(half, 1.0 - half))
+
+    def predict_quantiles(
+        self, X: Any, *, task: Any = None, quantiles: Sequence[float] = (0.1, 0.5, 0.9)
+    ) -> Array:
+        """Return quantiles of the target of every row, by the errors of left-out rows.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+        quantiles : sequence of float
+            Levels between 0 and 1, ascending.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles), or (n_samples, n_tasks, n_quantiles) after a fit
+        with a 2-D y
+            Ascending in the last axis.
+        """
+        check_is_fitted(self)
+        levels = checked_levels(quantiles)
+        rows, places = self._places(X, task)
+        mean = self._function.mean(rows, places)[:, 0]
+        variance = self._function.variance(rows, places)[:, 0] + self._noise_variance_of_a_row
+        own = places[self.levels_.index("own")]
+        known = own >= 0
+        steps = np.empty((len(mean), len(levels)))
+        if known.any():
+            scores = self._scores(by_task=False)
+            steps[known] = scores.quantiles(levels) * scores.sizes[own[known], None]
+        if not known.all():
+            steps[~known] = self._scores(by_task=True).quantiles(levels)
+        values = self._units.back(mean[:, None] + np.sqrt(variance)[:, None] * steps, None)
+        if not self._is_wide:
+            return values
+        return values.reshape(len(self.tasks_), -1, len(levels)).transpose(1, 0, 2)
+
+    @property
+    def _noise_variance_of_a_row(self) -> float:
+        """The variance of the noise of a row of average weight, as the model sees targets."""
+        return float(self.noise_ / self._units.size) ** 2
+
+    def _scores(self, *, by_task: bool) -> Scores:
+        """Return the standardised errors of left-out rows or tasks."""
+        groups = self._left_out_groups("tasks" if by_task else "rows")
+        if not by_task and "occasion" in self.levels_:
+            groups = self._rows_of("occasion")  # new rows are of new occasions
+        mean, variance = self._function.left_out(groups)
+        noise = self._noise_variance_of_a_row * self._row_noise
+        residual = self._function.targets[:, 0] - mean[:, 0]
+        task = self._function.groups[self.levels_.index("own")]
+        # Weights that were learned from the same rows make their errors a little too small.
+        n, learned = len(residual), 1 + int(np.count_nonzero(self.weights_))
+        spread = np.sqrt((variance[:, 0] + noise) * max(1.0 - learned / n, 0.5))
+        return Scores(residual / spread, task, by_task)
+
+    def left_out(self, groups: Any = "rows") -> tuple[Array, Array]:
+        """Return the errors of training rows that are predicted without their group.
+
+        They follow from the factor of the fit, at the weights of the fit: nothing is fitted again.
+
+        Parameters
+        ----------
+        groups : "rows", "tasks" or array-like of shape (n_samples,)
+            What is left out at a time: each row, each task, or the rows with the same label.
+
+        Returns
+        -------
+        residual : ndarray of the shape of y
+            The target minus its prediction; NaN for rows that were not part of the fit.
+        std : ndarray of the shape of y
+            The standard deviation that the model expects.
+
+        Examples
+        --------
+        >>> import numpy as np, kernelhood as kh
+        >>> x, task = np.linspace(0.0, 1.0, 30)[:, None], np.arange(30) % 3
+        >>> model = kh.KernelhoodRegressor().fit(x, x[:, 0] + task, task=task)
+        >>> of_rows, of_tasks = model.left_out("rows")[0], model.left_out("tasks")[0]
+        >>> bool(np.abs(of_rows).mean() < np.abs(of_tasks).mean())
+        True
+        """
+        check_is_fitted(self)
+        mean, variance = (
+            one[:, 0] for one in self._function.left_out(self._left_out_groups(groups))
+        )
+        variance = variance + self._noise_variance_of_a_row * self._row_noise
+        truth = self._units.back(self._function.targets[:, 0], None)
+        residual = truth - self._units.back(mean, variance)
+        return self._as_given(residual), self._as_given(self._units.spread(mean, variance))
 
     def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
         """Return the share of the targets' variance that predictions explain.
@@ -422,7 +492,7 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         return values
 
     def _solve(
-        self, rows: TrainingRows, terms: Terms, levels: list[Level]
+        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
     ) -> tuple[Found, list[int]]:
         self.classes_ = np.unique(rows.y)
         if len(self.classes_) < 2:
@@ -441,7 +511,11 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         weight = rows.weight * compute_sample_weight(self.class_weight, rows.y)
         noise = (weight.mean() / weight)[:, None]
         model = Model(terms, levels, labels, noise, self._tau)
+        kept, factor = best_logits(model, banks(bank), fit_logistic, self.tol)
+        model = with_terms(model, kept)
         found = fit_logistic(model, model.start(), self.tol, self.max_iter)
+        theta = np.append(factor * found.point.theta[:-1], found.point.theta[-1])
+        found = Found(settled_logits(model, theta), found.n_iter, found.point.gap)
         return found, list(range(len(levels)))
 
     def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
@@ -558,11 +632,3 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         """
         found = self.predict(X, task=task)
         return float(accuracy_score(y, found, sample_weight=sample_weight))
-
-
-def _start(model: Model, tol: float) -> Array:
-    """Return weights to start from: of many rows, those of some."""
-    n = len(model.z)
-    if n <= _MANY_ROWS:
-        return model.start()
-    return start_from_some(model, np.arange(0, n, _SHARE), 10.0 * tol)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.columns import as_pandas
+from kernelhood.columns import Column, as_pandas
 from kernelhood.estimators.additive import (
     AdditiveFunction,
     Scaled,
@@ -40,6 +40,7 @@ from kernelhood.tasks import (
     ONLY_TASK,
     check_task,
     known_tasks,
+    missing,
     some_of,
     take_column,
     unseen_tasks,
@@ -107,7 +108,7 @@ class MultilevelModel(BaseEstimator, ABC):
         scaled, terms = Scaled.at(bank, E)
         levels, names = self._levels(rows, scaled, terms)
         with few_blas_threads(len(E)):
-            found, kept = self._solve(rows, terms, levels)
+            found, kept = self._solve(rows, bank, terms, levels)
         self._store(found, scaled, [names[place] for place in kept], E)
         self._look_for_shocks(rows)
         return self
@@ -118,7 +119,7 @@ class MultilevelModel(BaseEstimator, ABC):
 
     @abstractmethod
     def _solve(
-        self, rows: TrainingRows, terms: Terms, levels: list[Level]
+        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
     ) -> tuple[Found, list[int]]:
         """Return what was found, and the levels that it uses."""
 
@@ -139,18 +140,21 @@ class MultilevelModel(BaseEstimator, ABC):
         y = self._targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         check_consistent_length(X, y)
-        self._is_wide = y.ndim == 2
+        self._is_wide, self._given = y.ndim == 2, y.shape
         if occasion is not None:
-            occasion = check_task(occasion, len(y))
+            occasion = check_task(occasion, len(y), "occasion")
         if y.ndim == 2:
             if task is not None:
                 raise ValueError(
                     "y of two dimensions holds one task per column: leave out task and task_column."
                 )
+            observed = np.flatnonzero(~missing(y).T.ravel())
             X, y, weight, task, occasion = unfolded(X, y, weight, occasion)
         elif task is None:
             task = np.full(len(y), ONLY_TASK, dtype=object)
-        return TrainingRows.of(X, y, weight, task, occasion)
+        rows = TrainingRows.of(X, y, weight, task, occasion)
+        self._place = rows.place if not self._is_wide else observed[rows.place]
+        return rows
 
     def _read_rows(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
         """Return features and the task of every row, from wherever they were given."""
@@ -255,7 +259,8 @@ class MultilevelModel(BaseEstimator, ABC):
         self._variances = _fitted_variances(point)
         self.terms_ = scaled.bank.names
         self.log_evidence_ = point.log_evidence
-        self.dual_gap_, self.n_iter_ = point.gap, found.n_iter
+        self.dual_gap_ = point.gap if found.gap is None else found.gap
+        self.n_iter_ = found.n_iter
         if self.verbose:
             print(
                 f"{type(self).__name__}: {len(E)} rows, {len(point.theta)} weights, "
@@ -329,6 +334,38 @@ class MultilevelModel(BaseEstimator, ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_told"}
+
+    def _left_out_groups(self, groups: Any) -> list[Indices]:
+        """Return the training rows that are left out together."""
+        n = len(self._function.E)
+        if isinstance(groups, str):
+            if groups == "rows":
+                return list(np.arange(n)[:, None])
+            if groups == "tasks":
+                return self._rows_of("own")
+            raise ValueError(
+                f"groups={groups!r} is unknown; give 'rows', 'tasks' or a label for every row."
+            )
+        labels = check_task(groups, self._given[0], "groups")
+        labels = np.tile(labels, int(np.prod(self._given[1:])))[self._place]
+        return [np.flatnonzero(labels == one) for one in dict.fromkeys(labels.tolist())]
+
+    def _rows_of(self, level: str) -> list[Indices]:
+        """Return the training rows of every group of a level."""
+        own = self._function.groups[self.levels_.index(level)]
+        return [np.flatnonzero(own == one) for one in range(int(own.max()) + 1)]
+
+    def _as_given(self, values: Array) -> Array:
+        """Return values of training rows where their targets were given, NaN for the others."""
+        found = np.full(int(np.prod(self._given)), np.nan)
+        found[self._place] = values
+        return found.reshape(self._given[::-1]).T
+
+    @property
+    def columns_(self) -> list[Column]:
+        """How each column is treated; every one has `name`, `features` and `describe()`."""
+        check_is_fitted(self)
+        return self._function.scaled.bank.columns
 
     def shares(self) -> list[tuple[float, str, str]]:
         """Return how the variance of the targets is divided, the largest part first.

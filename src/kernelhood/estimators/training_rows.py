@@ -30,6 +30,8 @@ class TrainingRows:
         Positive weights.
     task, occasion : ndarray of shape (n,)
         Labels; the occasions may be None.
+    place : ndarray of int, shape (n,)
+        Where each row was given.
     """
 
     X: Any
@@ -37,6 +39,7 @@ class TrainingRows:
     weight: Array
     task: AnyArray
     occasion: AnyArray | None
+    place: Indices
 
     @classmethod
     def of(
@@ -68,7 +71,7 @@ class TrainingRows:
             kept = kept[_evenly(_sortable(task)[kept], _MOST_ROWS)]
         X = X.iloc[kept].reset_index(drop=True) if hasattr(X, "iloc") else X[kept]
         own = None if occasion is None else occasion[kept]
-        return cls(X, y[kept], weight[kept], task[kept], own)
+        return cls(X, y[kept], weight[kept], task[kept], own, kept)
 
     @property
     def names(self) -> list[str]:

@@ -39,6 +39,8 @@ _MOST_VALUES = 60
 #: With more columns than these, each has fewer terms, or none of its own.
 _SOME_COLUMNS, _MANY_COLUMNS = 40, 150
 _LANDMARKS = 48
+#: Distances between rows of more features are faster by matrix products.
+_WIDE = 32
 _RANK = 1e-7
 _COMPARED = 400
 _DIGITS = 9
@@ -204,6 +206,13 @@ class TermBank:
         """The names of all terms, of the intercept first."""
         return ["level", *(one.name for one in [*self.terms, *self.radial])]
 
+    @property
+    def of_all_columns(self) -> Flags:
+        """Which terms are functions of all columns together, of shape (n_terms,)."""
+        count = sum(not isinstance(one, LeftOut) for one in self.columns)
+        first = len(self.terms) - 1 if count >= 2 else len(self.terms)
+        return np.arange(len(self.names)) > first
+
     def encode(self, X: Any) -> Array:
         """Return the features of rows, of shape (n_rows, n_features)."""
         return softened(self._encoded(X), self.low, self.high, self.soft)
@@ -343,7 +352,8 @@ def softened(E: Array, low: Array, high: Array, soft: Array) -> Array:
     soft : ndarray of shape (n_features,)
         How far each may leave it, see `SOFTNESS`.
     """
-    scale = np.where(np.isfinite(high), soft * (high - low), 1.0)
+    # A column with one value has no range: it stays there.
+    scale = np.where(np.isfinite(high), np.maximum(soft * (high - low), 1e-300), 1.0)
     above, below = np.maximum(E - high, 0.0), np.maximum(low - E, 0.0)
     slow = scale * (np.log1p(above / scale) - np.log1p(below / scale))
     return np.asarray(np.clip(E, low, high) + slow)
@@ -370,7 +380,12 @@ def _number(name: str, values: Array) -> Column:
 
 
 def _gaussian(X: Array, Z: Array, spread: float) -> Array:
-    return np.asarray(np.exp(cdist(X, Z, "sqeuclidean") * (-0.5 / spread**2)))
+    if X.shape[1] > _WIDE:
+        squares = np.sum(X**2, axis=1)[:, None] + np.sum(Z**2, axis=1) - 2.0 * (X @ Z.T)
+        squares = np.maximum(squares, 0.0)
+    else:
+        squares = cdist(X, Z, "sqeuclidean")
+    return np.asarray(np.exp(squares * (-0.5 / spread**2)))
 
 
 def _some(values: Array) -> Array:

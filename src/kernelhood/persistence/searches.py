@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood.automatic.base import SelfTuned
 from kernelhood.model_selection import KernelSearchCV
 from kernelhood.persistence.trusted import carried
 
 #: Types of objects that have chosen an estimator.
-SEARCHES = (KernelSearchCV, SelfTuned)
+SEARCHES = (KernelSearchCV,)
 
 #: What a prediction needs, and what is saved as it is or not at all.
 _NEEDED = ("best_estimator_", "estimator")
@@ -24,7 +23,7 @@ def without_code(search: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    search : KernelSearchCV, MTONMKLClassifierCV or MTONMKLRegressorCV
+    search : KernelSearchCV
         Fitted.
     """
     found = {name: value for name, value in vars(search).items() if name not in _NEEDED}

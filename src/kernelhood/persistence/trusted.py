@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelhood import automatic, estimators, kernels, losses, model_selection, relations
+from kernelhood import estimators, kernels, losses, model_selection, relations
 from kernelhood._extras import import_extra
 from kernelhood.bounds import BoundTerms
 from kernelhood.calibration.crossfit import Calibration
@@ -25,8 +25,6 @@ from kernelhood.uncertainty.conformal import ConformalErrors, HeldOut
 
 _TABLES = (TableEncoder, TableModel)
 _SEARCHES = (
-    automatic.MTONMKLClassifierCV,
-    automatic.MTONMKLRegressorCV,
     model_selection.KernelSearchCV,
     model_selection.TaskShuffleSplit,
     model_selection.TaskStratifiedKFold,

@@ -55,12 +55,12 @@ def share_cells(tasks: list[str], names: list[str], shares: Array) -> list[list[
     ]
 
 
-def choice_lines(found: Inspection) -> list[str]:
-    """Return what was chosen, and what came next.
+def summary_lines(found: Inspection) -> list[str]:
+    """Return what the model is made of, or what a search has chosen.
 
     Parameters
     ----------
     found : Inspection
-        Of a table's model.
+        What is known of a model.
     """
-    return list(found.record.get("choice", {}).get("summary", []))
+    return list(found.record.get("summary", []))

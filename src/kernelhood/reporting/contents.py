@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import Array
+from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.persistence import ModelHeader
-from kernelhood.tables.choice import described_choice
 from kernelhood.tables.model import TableModel
 
 
@@ -30,7 +30,7 @@ class Inspection:
     tasks : list of str
         Names.
     kernels : list of str
-        Names of the kernels that some task uses.
+        Names of the kernels that some task uses; empty if tasks have no weights of their own.
     weights : ndarray of shape (n_tasks, n_kernels)
         Share of each kernel in the weights of each task.
     columns : list of str
@@ -38,7 +38,7 @@ class Inspection:
     usage : ndarray of shape (n_tasks, n_columns)
         Share of each column in what moves a task's predictions.
     similarity : ndarray of shape (n_tasks, n_tasks)
-        How alike tasks are.
+        How alike tasks are; empty if it is not known.
     likeness : str
         What the similarity is.
 
@@ -88,8 +88,10 @@ def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
     table = model if isinstance(model, TableModel) else None
     estimator, choice = _inside(model)
     record = choice if table is None else table.record
+    if isinstance(estimator, MultilevelModel) and not record:
+        record = {"summary": estimator.summary().splitlines()}
     tasks = [str(name) for name in estimator.tasks_]
-    names, weights = _kernels(estimator, table)
+    names, weights = _kernels(estimator)
     usage = record.get("usage", {"columns": [], "tasks": {}})
     shares = np.array([usage["tasks"].get(name, []) for name in tasks], dtype=np.float64)
     similarity, likeness = _similarity(estimator, weights)
@@ -116,32 +118,24 @@ def _inside(model: Any) -> tuple[Any, dict[str, Any]]:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if not hasattr(last, "best_estimator_"):
         return last, {}
-    return last._one_chain("an inspection").model, {"choice": described_choice(last)}
+    return last._one_chain("an inspection").model, {"summary": last.summary().splitlines()}
 
 
-def _kernels(estimator: Any, table: TableModel | None) -> tuple[list[str], Array]:
-    """Return the kernels in use, named by columns of the table, and their shares by task."""
+def _kernels(estimator: Any) -> tuple[list[str], Array]:
+    """Return the kernels in use, and their shares by task; none if tasks have no own weights."""
+    if isinstance(estimator, MultilevelModel):
+        return [], np.empty((len(estimator.tasks_), 0))
     weights = np.asarray(estimator.weights_, dtype=np.float64)
     totals = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0.0)
     names = list(estimator._kernel_names())
-    if table is not None:
-        features = table.encoder.get_feature_names_out().tolist()
-        names = [_named(name, features) for name in names]
     used = np.flatnonzero(shares.any(axis=0)).tolist()
     return [names[k] for k in used], shares[:, used]
 
 
-def _named(name: str, features: list[str]) -> str:
-    """Return the name of a kernel with names of features in the place of their numbers."""
-    kernel, bracket, numbers = name.rstrip("]").partition("[")
-    if not bracket or not all(one.isdigit() for one in numbers.split(",")):
-        return name
-    own = [features[int(number)] for number in numbers.split(",")]
-    return f"{kernel} on {', '.join(own)}"
-
-
 def _similarity(estimator: Any, weights: Array) -> tuple[Array, str]:
+    if isinstance(estimator, MultilevelModel):
+        return np.empty((0, 0)), ""
     relation = getattr(estimator, "relation_", None)
     if relation is not None and relation.couples:
         return np.asarray(estimator.task_similarity()), (
@@ -158,6 +152,12 @@ def _similarity(estimator: Any, weights: Array) -> tuple[Array, str]:
 
 
 def _facts(estimator: Any) -> dict[str, str]:
+    if isinstance(estimator, MultilevelModel):
+        return {
+            "method": type(estimator).__name__,
+            "log evidence": f"{estimator.log_evidence_:.6g}",
+            "gap of the weights": f"{estimator.dual_gap_:.1e} (asked for: {estimator.tol:g})",
+        }
     supports = sum(len(one) for one in estimator.support_)
     return {
         "method": type(estimator).__name__,

@@ -71,43 +71,6 @@ def score_drawing(rows: list[dict[str, Any]], baseline: str) -> str:
     return _svg(_WIDTH, y + 12.0, parts, f"score of every task with its interval; tick: {baseline}")
 
 
-def path_drawing(path: list[dict[str, Any]]) -> str:
-    """Draw the validation score of every model tried, and mark the chosen one.
-
-    Parameters
-    ----------
-    path : list of dict
-        With `score`, `spread` and `chosen`.
-    """
-    scores = np.array([one["score"] for one in path])
-    spreads = np.array([one["spread"] for one in path])
-    low, high = float((scores - spreads).min()), float((scores + spreads).max())
-    room, left, height = (high - low) or 1.0, 44.0, 150.0
-
-    def at(place: int, value: float) -> tuple[float, float]:
-        x = left + (_WIDTH - left - 10.0) * (place + 0.5) / len(path)
-        return x, 10.0 + height * (1.0 - (value - low) / room)
-
-    parts = [
-        _line(left, 10.0, left, 10.0 + height, _GREY, 1.0),
-        _text(left - 4.0, 16.0, f"{high:.3g}", "end"),
-        _text(left - 4.0, 10.0 + height, f"{low:.3g}", "end"),
-        _text(
-            _WIDTH / 2.0 + 20.0, height + 28.0, "models tried, in the order of the path", "middle"
-        ),
-    ]
-    for place, one in enumerate(path):
-        colour = _RED if one["chosen"] else _BLUE
-        top, bottom = (at(place, one["score"] + k * one["spread"]) for k in (1.0, -1.0))
-        parts.append(_line(*top, *bottom, colour, 1.0))
-        x, y = at(place, one["score"])
-        size = 5.0 if one["chosen"] else 3.0
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" fill="{colour}"/>')
-    return _svg(
-        _WIDTH, height + 36.0, parts, "validation score of every model; red: the chosen one"
-    )
-
-
 def task_map(similarity: Array, names: list[str]) -> str:
     """Draw how alike tasks are in the order of a tree, and the tree above.
 

@@ -6,9 +6,9 @@ from html import escape
 
 from kernelhood._typing import Array
 from kernelhood.experiments.page import page
-from kernelhood.reporting.cells import choice_lines, score_cells, share_cells
+from kernelhood.reporting.cells import score_cells, share_cells, summary_lines
 from kernelhood.reporting.contents import Inspection
-from kernelhood.reporting.drawings import path_drawing, score_drawing, shade, task_map
+from kernelhood.reporting.drawings import score_drawing, shade, task_map
 from kernelhood.tables.roles import CLASSIFICATION
 from kernelhood.tables.scores import METRIC, TASK_MEAN
 
@@ -49,8 +49,10 @@ def to_html(found: Inspection) -> str:
     notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes)
     body = [_STYLE, f"<dl>{facts}</dl>", "<h2>Worth a look</h2>"]
     body.append(f"<ul>{notes}</ul>" if notes else "<p>Nothing was found.</p>")
-    body += [*_scores(found), *_choice(found), *_columns(found), *_kernels(found)]
-    body += [*_map(found), *_treatment(found)]
+    body += [*_scores(found), *_summary(found), *_columns(found)]
+    if found.similarity.size:
+        body += [*_kernels(found), *_map(found)]
+    body += _treatment(found)
     return page(found.title, body)
 
 
@@ -72,17 +74,9 @@ def _scores(found: Inspection) -> list[str]:
     ]
 
 
-def _choice(found: Inspection) -> list[str]:
-    lines = choice_lines(found)
-    if not lines:
-        return []
-    caption = (
-        "Mean validation score of every model that was tried, in this order; bars: standard "
-        "deviation over splits. Models that fall behind are dropped before they see all splits."
-    )
-    drawing = path_drawing(found.record["choice"]["path"])
-    text = [f"<p>{escape(line)}</p>" for line in lines]
-    return ["<h2>Choice</h2>", *text, _figure("path", drawing, caption, "plot")]
+def _summary(found: Inspection) -> list[str]:
+    lines = summary_lines(found)
+    return ["<h2>Model</h2>", f"<pre>{escape(chr(10).join(lines))}</pre>"] if lines else []
 
 
 def _columns(found: Inspection) -> list[str]:

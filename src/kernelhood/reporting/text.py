@@ -7,7 +7,7 @@ import unicodedata
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.reporting.cells import choice_lines, score_cells, share_cells
+from kernelhood.reporting.cells import score_cells, share_cells, summary_lines
 from kernelhood.reporting.contents import Inspection
 
 _MOST_NAMES = 12
@@ -34,14 +34,15 @@ def to_text(found: Inspection) -> str:
     lines = [found.title, "", *(f"{name:<{width}}  {text}" for name, text in found.facts.items())]
     lines += ["", "Worth a look", *(f"- {note}" for note in found.notes or ["nothing was found."])]
     lines += _scores(found)
-    if found.record.get("choice"):
-        lines += ["", "Choice", *choice_lines(found)]
+    if summary_lines(found):
+        lines += ["", "Model", *summary_lines(found)]
     if found.columns:
         lines += ["", "Use of columns, % of what moves a task's predictions"]
         lines += _shares(found.tasks, found.columns, found.usage)
-    lines += ["", "Kernels, % of a task's weights"]
-    lines += _shares(found.tasks, found.kernels, found.weights)
-    lines += ["", f"Nearest tasks: {found.likeness}", *_nearest(found)]
+    if found.similarity.size:
+        lines += ["", "Kernels, % of a task's weights"]
+        lines += _shares(found.tasks, found.kernels, found.weights)
+        lines += ["", f"Nearest tasks: {found.likeness}", *_nearest(found)]
     columns = found.record.get("columns", {})
     if columns:
         lines += ["", "Columns", *grid([[name, text] for name, text in columns.items()])]

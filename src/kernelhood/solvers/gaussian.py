@@ -279,6 +279,10 @@ class Factor:
         """Return ``S^-1 right``."""
         return np.asarray(lapack.dpotrs(self.L, right, lower=1)[0])
 
+    def times(self, right: Array) -> Array:
+        """Return ``S right``."""
+        return np.asarray(self.L @ (self.L.T @ right))
+
     def half(self, right: Array) -> Array:
         """Return ``L^-1 right``."""
         return np.asarray(solve_triangular(self.L, right, lower=True, check_finite=False))
@@ -415,12 +419,27 @@ class Point:
         target : int
             Which target.
         """
-        a, Z = self.a[:, target], self.factor_of[target].inverse
-        residual, variance = np.full_like(a, np.nan), np.full_like(a, np.nan)
-        for rows in groups:
-            block = np.linalg.inv(Z[rows[:, None], rows])
-            residual[rows], variance[rows] = block @ a[rows], np.diagonal(block)
-        return residual, variance
+        return left_out(self.factor_of[target], self.a[:, target], groups)
+
+
+def left_out(factor: Factor, a: Array, groups: Sequence[Indices]) -> tuple[Array, Array]:
+    """Return residuals of rows given all rows that are not in their group, and variances.
+
+    Parameters
+    ----------
+    factor : Factor
+        Of the covariance of all rows.
+    a : ndarray of shape (n,)
+        Dual coefficients, ``Sigma^-1 z``.
+    groups : sequence of ndarray of int
+        Rows that are left out together; NaN is returned for rows in no group.
+    """
+    Z = factor.inverse
+    residual, variance = np.full_like(a, np.nan), np.full_like(a, np.nan)
+    for rows in groups:
+        block = np.linalg.inv(Z[rows[:, None], rows])
+        residual[rows], variance[rows] = block @ a[rows], np.diagonal(block)
+    return residual, variance
 
 
 class _Steps:

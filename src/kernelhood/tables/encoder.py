@@ -91,11 +91,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 for name, (_, column), read in zip(names, X.items(), table_numbers(X), strict=True)
             ]
         )
-        if not self.sources_:
-            reasons = [f"{one.name!r} is {one.describe()}" for one in self.columns_[:3]]
-            raise ValueError(
-                f"there is no column to learn from{': ' if reasons else ''}{'; '.join(reasons)}."
-            )
         return self
 
     def _keep(self, columns: list[Column]) -> None:
@@ -134,14 +129,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"column {lacking[0]!r} is missing; the table has {shown(X.columns)}.")
         numeric = [one.name for one in used if isinstance(one, NumberColumn)]
         read = dict(zip(numeric, table_numbers(X[numeric]), strict=True))
-        return np.hstack(
-            [
-                one.encode(X[one.name], read[one.name])
-                if isinstance(one, NumberColumn)
-                else one.encode(X[one.name])
-                for one in used
-            ]
-        )
+        parts = [
+            one.encode(X[one.name], read[one.name])
+            if isinstance(one, NumberColumn)
+            else one.encode(X[one.name])
+            for one in used
+        ]
+        return np.hstack([np.empty((len(X), 0)), *parts])
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Return the names of the features.

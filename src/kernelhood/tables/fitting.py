@@ -1,31 +1,28 @@
-"""From a table to a model: roles, encoding, choice, honest scores, and a record of it all."""
+"""From a table to a model: roles, fit, honest scores, and a record of it all."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from kernelhood._typing import AnyArray, Array
-from kernelhood.columns import DateColumn, as_pandas
-from kernelhood.estimators import MTONMKLClassifier
-from kernelhood.kernels import KernelBank
-from kernelhood.model_selection import TaskShuffleSplit
-from kernelhood.tables.banks import BANKS, make_bank, read_bank
-from kernelhood.tables.choice import SEARCHES, choose, described_choice, judging_folds
-from kernelhood.tables.encoder import TableEncoder
+from kernelhood._typing import AnyArray
+from kernelhood.columns import as_pandas
+from kernelhood.estimators import KernelhoodClassifier, KernelhoodRegressor
+from kernelhood.estimators.conformal import checked_levels
+from kernelhood.model_selection import TaskShuffleSplit, TaskStratifiedKFold
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.notes import worth_a_look
 from kernelhood.tables.roles import CLASSIFICATION, REGRESSION, Roles, Rows, read_rows, rows_after
 from kernelhood.tables.scores import METRIC, TASK_MEAN, baseline_predictions, score_table
 from kernelhood.tables.usage import column_usage
-from kernelhood.uncertainty.quantiles import checked_levels
 
-_LEFT_OUT = "rows left out of the fit, in turn, at the chosen parameters"
-_HELD_OUT = "rows held out before the choice"
+_LEFT_OUT = "rows left out of the fit, a third at a time"
+_HELD_OUT = "rows held out of the fit"
+_FOLDS = 3
 
 
 def fit_table(
@@ -35,21 +32,18 @@ def fit_table(
     target: str,
     kind: str | None = None,
     groups: str | None = None,
+    occasion: str | None = None,
     features: Any = None,
     drop: Any = (),
     categories: Any = (),
     dates: Any = (),
     max_classes: int | None = None,
-    kernels: Any = "auto",
     holdout: float | None = None,
     holdout_after: str | None = None,
-    search: str = "fast",
     quantiles: Any = (),
-    probability: bool = False,
-    n_jobs: int | None = None,
     verbose: int = 0,
 ) -> TableModel:
-    """Choose, fit and judge a model of all tasks in a table.
+    """Fit and judge a model of all tasks in a table.
 
     Parameters
     ----------
@@ -63,30 +57,24 @@ def fit_table(
         most ten values; text is classification.
     groups : str, optional
         Column that groups tasks, the same in all rows of a task.
+    occasion : str, optional
+        Column that says which rows of different tasks may share a shock, such as the week.
     features, drop : sequence of str
-        Columns to learn from, or not to; by default all but task, target and groups.
+        Columns to learn from, or not to; by default all but those above.
     categories, dates : sequence of str
         Features that are categories or dates, whatever they look like.
     max_classes : int, optional
         The most classes that the target may have. By default 100, 30 if they are whole numbers,
         none if they are numbers with fractions, and no more than half as many as rows, or ten.
-    kernels : {"auto", "small", "paper"}, path-like, KernelBank or list of dict
-        The base kernels; see `make_bank`.
     holdout : float, optional
-        Share of each task's rows that only judge. The chosen model is then fitted again to all.
+        Share of each task's rows that only judge. The model is then fitted again to all.
     holdout_after : str, optional
         Rows after this date only judge, instead. It is looked up in the one feature that is a
         date, or in the first of `dates`.
-    search : {"quick", "fast", "full"}
-        How many models to choose from; "quick" chooses only how strongly to regularise.
     quantiles : sequence of float
         Levels between 0 and 1, ascending, that `predict_frame` adds; for regression.
-    probability : bool
-        Whether `predict_frame` adds the probability of each class; for classification.
-    n_jobs : int, optional
-        Processes of the search.
     verbose : int
-        Show a progress bar.
+        Print a line about every fit.
 
     Returns
     -------
@@ -98,34 +86,28 @@ def fit_table(
     >>> from kernelhood.tables import fit_table
     >>> data = kh.datasets.make_multitask(n_tasks=2, n_samples=20, as_frame=True, random_state=0)
     >>> table = data.X.assign(shop=data.task, sold=data.y)
-    >>> model = fit_table(table, task="shop", target="sold", search="quick", holdout=0.25)
+    >>> model = fit_table(table, task="shop", target="sold", holdout=0.25)
     >>> [row["rows"] for row in model.record["scores"]]
     [5, 5, 10]
     """
     table = as_pandas(table)
-    _check(kind, kernels, holdout, holdout_after, search)
-    roles = Roles(task, target, kind, groups, features, drop, categories, dates, max_classes)
+    _check(kind, holdout, holdout_after)
+    roles = Roles(
+        task, target, kind, groups, occasion, features, drop, categories, dates, max_classes
+    )
     rows = read_rows(table, roles)
-    settings = _Settings(kernels, search, n_jobs, verbose, tuple(categories), tuple(dates))
-    levels = _check_extras(rows.kind, quantiles, probability)
-    whole = _Encoded(rows, settings)
-    held_out = _held_out(whole, holdout, holdout_after)
-    trained = whole if held_out is None else _Encoded(rows.take(~held_out), settings)
-    found = trained.choose()
-    if held_out is None:
-        estimator, scores = found.best_estimator_, trained.scores_left_out(found.best_estimator_)
-    else:
-        estimator = whole.refit(found.best_estimator_)
-        scores = trained.scores_of(found.best_estimator_, rows.take(held_out))
-    if probability:
-        estimator = whole.refit(estimator.set_params(probability=True))
-    if levels:  # A saved model has left the rows behind that levels are fitted to.
-        estimator.predict_quantiles(whole.X[:1], task=rows.task[:1], quantiles=levels)
-    model = TableModel(whole.encoder, estimator, task, target, rows.kind, groups, levels)
+    levels = _check_levels(rows.kind, quantiles)
+    fit = _Fit(rows, verbose)
+    held_out = None
+    if holdout is not None or holdout_after is not None:
+        held_out = _held_out(rows, holdout, holdout_after, tuple(dates))
+    scores = fit.scores_left_out() if held_out is None else fit.scores_of(~held_out, held_out)
+    estimator = fit.on(np.ones(len(rows.y), dtype=bool))
+    model = TableModel(estimator, task, target, rows.kind, groups, levels)
     model.record = {
-        **whole.described(estimator),
+        **_described(rows, estimator),
         "fingerprint": fingerprint(table),
-        "choice": described_choice(found),
+        "summary": estimator.summary().splitlines(),
         "judged": _LEFT_OUT if held_out is None else _HELD_OUT,
         "scores": scores,
     }
@@ -133,37 +115,29 @@ def fit_table(
     return model
 
 
-def _check(kind: Any, kernels: Any, holdout: Any, after: Any, search: str) -> None:
-    """Raise where arguments are wrong, before any work."""
+def _check(kind: Any, holdout: Any, after: Any) -> None:
+    """Raise if arguments are wrong, before any work."""
     if kind not in (None, CLASSIFICATION, REGRESSION):
         raise ValueError(f"kind={kind!r} is unknown; give {CLASSIFICATION!r} or {REGRESSION!r}.")
-    if search not in SEARCHES:
-        raise ValueError(f"search={search!r} is unknown; give one of {', '.join(SEARCHES)}.")
     if holdout is not None and after is not None:
         raise ValueError("holdout and holdout_after both say what to hold out; give one.")
     if holdout is not None and not 0.0 < holdout < 1.0:
         raise ValueError(f"holdout={holdout!r} must be a share between 0 and 1.")
-    if isinstance(kernels, str) and kernels not in BANKS:
-        read_bank(kernels)
 
 
-def _check_extras(kind: str, quantiles: Any, probability: bool) -> tuple[float, ...]:
-    """Return the levels, or raise if what predictions should have does not suit the target."""
-    if probability and kind == REGRESSION:
-        raise ValueError("probability is for classification; regression has quantiles.")
-    if probability and "probability" not in MTONMKLClassifier().get_params():
-        raise ValueError("probability is not there: the estimators of this version have none.")
+def _check_levels(kind: str, quantiles: Any) -> tuple[float, ...]:
+    """Return the levels, or raise if the target has none."""
     if len(quantiles) and kind == CLASSIFICATION:
-        raise ValueError("quantiles are for regression; classification has probability.")
+        raise ValueError("quantiles are for regression; classification has probabilities.")
     return tuple(checked_levels(quantiles)) if len(quantiles) else ()
 
 
-def _held_out(whole: _Encoded, share: float | None, after: str | None) -> AnyArray | None:
-    """Return which rows only judge; None where none are asked for."""
-    rows, dates = whole.rows, whole.settings.dates
+def _held_out(
+    rows: Rows, share: float | None, after: str | None, dates: tuple[str, ...]
+) -> AnyArray:
+    """Return which rows only judge."""
     if after is not None:
-        found = [one.name for one in whole.encoder.columns_ if isinstance(one, DateColumn)]
-        named = list(dates) or found
+        named = list(dates) or rows.dates
         if not named or (len(named) > 1 and not dates):
             count = "no" if not named else "more than one"
             raise ValueError(
@@ -171,113 +145,84 @@ def _held_out(whole: _Encoded, share: float | None, after: str | None) -> AnyArr
                 "name it by dates."
             )
         return rows_after(rows.frame, after, named[0])
-    if share is None:
-        return None
+    assert share is not None
     splitter = TaskShuffleSplit(1, test_size=share, random_state=0)
     _, test = next(iter(splitter.split(rows.frame, rows.strata, task=rows.task)))
     return np.isin(np.arange(len(rows.y)), test)
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """What does not depend on the rows."""
+class _Fit:
+    """Fits of the same model to some of the rows."""
 
-    kernels: Any
-    search: str
-    n_jobs: int | None
-    verbose: int
-    categories: tuple[str, ...]
-    dates: tuple[str, ...]
+    def __init__(self, rows: Rows, verbose: int) -> None:
+        self.rows = rows
+        make = KernelhoodClassifier if rows.kind == CLASSIFICATION else KernelhoodRegressor
+        relation = "auto" if rows.groups is None else dict(rows.groups)
+        self.estimator = make(relation=relation, unseen_task="shared", verbose=verbose)
 
+    def on(self, train: AnyArray) -> Any:
+        """Return the model of some rows."""
+        rows = self.rows.take(train)
+        occasion = {} if rows.occasion is None else {"occasion": rows.occasion}
+        return clone(self.estimator).fit(rows.frame, rows.y, task=rows.task, **occasion)
 
-class _Encoded:
-    """Rows as numbers, with all that was learned from them and from no other rows."""
-
-    def __init__(self, rows: Rows, settings: _Settings) -> None:
-        self.rows, self.settings = rows, settings
-        encoder = TableEncoder(categories=settings.categories, dates=settings.dates)
-        self.encoder = encoder.fit(rows.frame)
-        self.X: Array = self.encoder.transform(rows.frame)
-        self.y = rows.y
-        self.bank = make_bank(settings.kernels, self.encoder)
-
-    def choose(self) -> Any:
-        """Return the search on these rows."""
-        rows, settings = self.rows, self.settings
-        return choose(
-            rows.kind,
-            self.X,
-            self.y,
-            rows.task,
-            kernels=self.bank,
-            groups=rows.groups,
-            search=settings.search,
-            n_jobs=settings.n_jobs,
-            verbose=settings.verbose,
-        )
-
-    def refit(self, chosen: Any) -> Any:
-        """Return a chosen estimator fitted to all of these rows."""
-        estimator = clone(chosen)
-        if isinstance(self.bank, KernelBank):  # its kernels are on features, which may differ
-            estimator.set_params(kernels=self.bank)
-        return estimator.fit(self.X, self.y, task=self.rows.task)
-
-    def described(self, estimator: Any) -> dict[str, Any]:
-        """Return what the rows are and what a model makes of them, as plain numbers and text."""
-        names, counts = np.unique(self.rows.task.astype(str), return_counts=True)
-        return {
-            "rows": len(self.y),
-            "tasks": dict(zip(names.tolist(), counts.tolist(), strict=True)),
-            "groups": dict(self.rows.groups or {}),
-            "columns": self.encoder.describe(),
-            "metric": METRIC[self.rows.kind],
-            "usage": {
-                "columns": list(dict.fromkeys(self.encoder.sources_)),
-                "tasks": column_usage(estimator, self.X, self.rows.task, self.encoder.sources_),
-            },
-        }
-
-    def scores_of(self, estimator: Any, test: Rows) -> list[dict[str, Any]]:
+    def scores_of(self, train: AnyArray, test: AnyArray) -> list[dict[str, Any]]:
         """Return the scores on rows that were held out."""
-        known = set(self.rows.task.tolist())
-        test = test.take(np.array([name in known for name in test.task.tolist()], dtype=bool))
-        if not len(test.y):
-            return []
-        X = self.encoder.transform(test.frame)
-        found = self._predictions(estimator, (self.X, self.y, self.rows.task), (X, test.task))
-        return score_table(self.rows.kind, test.y, test.task, found)
+        judged, found = self._predictions(train, test)
+        return score_table(self.rows.kind, judged.y, judged.task, found) if len(judged.y) else []
 
-    def scores_left_out(self, chosen: Any) -> list[dict[str, Any]]:
+    def scores_left_out(self) -> list[dict[str, Any]]:
         """Return the scores on rows that are left out of the fit in turn."""
-        parts, places = [], []
-        y, task = self.y, self.rows.task
-        for train, test in judging_folds(len(y)).split(self.X, self.rows.strata, task=task):
-            known = set(task[train].tolist())
-            test = test[np.array([name in known for name in task[test].tolist()], dtype=bool)]
-            if not len(test):
-                continue
-            fitted = None
-            if self.rows.kind == REGRESSION or len(np.unique(y[train])) > 1:
-                fitted = clone(chosen).fit(self.X[train], y[train], task=task[train])
-            places.append(test)
-            learned = (self.X[train], y[train], task[train])
-            parts.append(self._predictions(fitted, learned, (self.X[test], task[test])))
-        if not places:
+        rows, n = self.rows, len(self.rows.y)
+        folds = TaskStratifiedKFold(min(_FOLDS, n), shuffle=True, random_state=1)
+        judged, parts = [], []
+        for _, test in folds.split(rows.frame, rows.strata, task=rows.task):
+            chosen = np.isin(np.arange(n), test)
+            own, found = self._predictions(~chosen, chosen)
+            if len(own.y):
+                judged.append(own)
+                parts.append(found)
+        if not parts:
             return []
-        rows = np.concatenate(places)
+        y, task = (np.concatenate([getattr(one, key) for one in judged]) for key in ("y", "task"))
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return score_table(self.rows.kind, self.rows.y[rows], task[rows], joined)
+        return score_table(rows.kind, y, task, joined)
 
-    def _predictions(
-        self, estimator: Any, train: tuple[Array, AnyArray, AnyArray], test: tuple[Array, AnyArray]
-    ) -> dict[str, AnyArray]:
-        """Return what the model and the baselines predict."""
-        found = baseline_predictions(self.rows.kind, train, test)
+    def _predictions(self, train: AnyArray, test: AnyArray) -> tuple[Rows, dict[str, AnyArray]]:
+        """Return rows of tasks that some rows train, and what is predicted for them."""
+        learned, rows = self.rows.take(train), self.rows.take(test)
+        known = set(learned.task.tolist())
+        rows = rows.take(np.array([name in known for name in rows.task.tolist()], dtype=bool))
+        if not len(rows.y):
+            return rows, {}
+        found = baseline_predictions(learned, rows)
         # Rows of one class leave nothing to learn but this class.
-        own = found[TASK_MEAN] if estimator is None else estimator.predict(test[0], task=test[1])
+        own = found[TASK_MEAN]
+        if self.rows.kind == REGRESSION or len(np.unique(learned.y)) > 1:
+            model = self.on(train)
+            with warnings.catch_warnings():  # rows held out are not those that a user asks about
+                warnings.filterwarnings("ignore", "column .* leaves its training range")
+                own = model.predict(rows.frame, task=rows.task)
         found["model"] = np.asarray(own)
-        return found
+        return rows, found
+
+
+def _described(rows: Rows, estimator: Any) -> dict[str, Any]:
+    """Return what the rows are and what a model makes of them, as plain numbers and text."""
+    names, counts = np.unique(rows.task.astype(str), return_counts=True)
+    one_class = []
+    if rows.kind == CLASSIFICATION:
+        alone = [name for name in names if len(set(rows.y[rows.task == name].tolist())) == 1]
+        one_class = [str(name) for name in alone]
+    return {
+        "rows": len(rows.y),
+        "tasks": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        "one_class": one_class,
+        "groups": dict(rows.groups or {}),
+        "columns": {one.name: one.describe() for one in estimator.columns_},
+        "metric": METRIC[rows.kind],
+        "usage": column_usage(estimator, rows.frame, rows.task),
+    }
 
 
 def fingerprint(table: Any) -> str:

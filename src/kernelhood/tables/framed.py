@@ -11,6 +11,7 @@ import numpy as np
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.columns import is_text, labels, numbers
+from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.tables.encoder import shown
 from kernelhood.tables.model import OWN, SHARED, warn_of_unseen
 from kernelhood.tasks import as_objects, some_of
@@ -81,7 +82,7 @@ class FramedModel:
 
     def _read(self, column: Any) -> Any:
         """Return a column of text as what the model was fitted to: categories, or numbers."""
-        if not is_text(column):
+        if not is_text(column) or isinstance(self._inner, MultilevelModel):
             return column
         places = {name: k for k, name in enumerate(self._inner._names_without_task() or ())}
         known = self._inner._categories.get(places.get(column.name), ())
@@ -100,12 +101,15 @@ class FramedModel:
 
     def _placed(self, task: AnyArray, unseen: str) -> AnyArray:
         """Return what each row's prediction rests on; let the model predict unseen tasks."""
-        if self._inner._one_function:  # No task is unseen to a model that has forgotten them.
+        one_function = getattr(self._inner, "_one_function", False)
+        if one_function:  # No task is unseen to a model that has forgotten them.
             return np.full(len(task), OWN, dtype=object)
         seen = set(self._last.tasks_)
         strange = [name for name in dict.fromkeys(task.tolist()) if name not in seen]
-        relation = getattr(self._inner, "relation_", None)
-        if strange and unseen != "error" and getattr(relation, "common", False):
+        shares = isinstance(self._inner, MultilevelModel) or getattr(
+            getattr(self._inner, "relation_", None), "common", False
+        )
+        if strange and unseen != "error" and shares:
             self._inner.unseen_task = "shared"
         elif strange:
             why = "unseen='error' refuses them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from kernelhood._extras import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.columns import as_pandas, labels
-from kernelhood.tables.encoder import TableEncoder, shown
+from kernelhood.tables.encoder import shown
+from kernelhood.tables.roles import REGRESSION
 from kernelhood.tasks import some_of
 
 #: What to do with rows of tasks that were not in the fit, as `unseen_task` of the estimators.
@@ -47,10 +49,8 @@ class TableModel:
 
     Attributes
     ----------
-    encoder : TableEncoder
-        From columns to features.
-    estimator : estimator
-        Fitted to the features; one of this library.
+    estimator : KernelhoodRegressor or KernelhoodClassifier
+        Fitted to the raw features.
     task, target : str
         Columns that name the task and hold the target.
     kind : {"classification", "regression"}
@@ -61,7 +61,7 @@ class TableModel:
         Levels that `predict_frame` adds.
     record : dict
         What happened in the fit, as plain numbers and text: rows and tasks, the treatment of the
-        columns, the choice, the scores, which columns each task uses, what is worth a look.
+        columns, the scores, which columns each task uses, what is worth a look.
 
     Examples
     --------
@@ -69,12 +69,11 @@ class TableModel:
     >>> from kernelhood.tables import fit_table
     >>> data = kh.datasets.make_multitask(n_tasks=2, n_samples=20, as_frame=True, random_state=0)
     >>> table = data.X.assign(shop=data.task, sold=data.y)
-    >>> model = fit_table(table, task="shop", target="sold", search="quick")
+    >>> model = fit_table(table, task="shop", target="sold")
     >>> model.kind, model.predict(table).shape
     ('classification', (40,))
     """
 
-    encoder: TableEncoder
     estimator: Any
     task: str
     target: str
@@ -111,34 +110,29 @@ class TableModel:
         Returns
         -------
         DataFrame of n_rows rows
-            Columns `task`, `prediction` and `by`: "task" where the task was in the fit, else
-            "group" or "shared". A classifier with probabilities adds ``p=<class>`` for every
-            class, a regressor fitted for quantiles ``q=<level>`` for every level.
+            Columns `task`, `prediction` and `by`: "task" if the task was in the fit, else "group"
+            or "shared". A classifier adds ``p=<class>`` for every class, a regressor that was
+            fitted for quantiles ``q=<level>`` for every level.
         """
         pd = import_extra("pandas", "table")
         if unseen not in UNSEEN:
             raise ValueError(f"unseen={unseen!r} is unknown; give one of {', '.join(UNSEEN)}.")
         table = as_pandas(table)
-        if self.task not in table.columns:
-            raise ValueError(f"task column {self.task!r} is missing; there are {self._has(table)}.")
-        X, task = self.encoder.transform(table), labels(table[self.task])
-        by, features = self._placed(table, task, unseen)
+        names = self.estimator.feature_names_in_.tolist()
+        lacking = [name for name in (self.task, *names) if name not in table.columns]
+        if lacking:
+            what = "task column" if lacking[0] == self.task else "column"
+            raise ValueError(f"{what} {lacking[0]!r} is missing; there are {shown(table.columns)}.")
+        X, task = table[names], labels(table[self.task])
+        by, groups = self._placed(table, task, unseen)
         named = np.array(["" if name is None else name for name in task.tolist()], dtype=object)
-        known = {"task": named, **({"task_features": features} if features else {})}
-        if self._shares:
-            self.estimator.unseen_task = "shared"
         if unseen == "warn":
             warn_of_unseen(task[by == SHARED])
-        columns = {"task": task, "prediction": self._predicted(X, known), "by": by}
-        return pd.DataFrame({**columns, **self._spread(X, known)})
-
-    def _has(self, table: Any) -> str:
-        return shown(table.columns)
-
-    @property
-    def _shares(self) -> bool:
-        relation = getattr(self.estimator, "relation_", None)
-        return bool(getattr(relation, "common", False))
+        estimator = copy(self.estimator)
+        if groups:
+            estimator.relation = {**estimator.relation, **groups}
+        columns = {"task": task, "prediction": estimator.predict(X, task=named), "by": by}
+        return pd.DataFrame({**columns, **self._spread(estimator, X, named)})
 
     def _placed(self, table: Any, task: AnyArray, unseen: str) -> tuple[AnyArray, dict[str, str]]:
         """Return what each row's prediction rests on, and the groups of tasks never seen."""
@@ -148,15 +142,10 @@ class TableModel:
         if not new.any():
             return by, {}
         names = list(dict.fromkeys("" if one is None else one for one in task[new].tolist()))
-        if unseen == "error" or not self._shares:
-            why = "unseen='error' refuses them"
-            if not self._shares:
-                why = (
-                    "the tasks of this model share no function. Fit again with rows of them, or "
-                    "with search='quick', whose tasks always share one"
-                )
+        if unseen == "error":
             raise ValueError(
-                f"column {self.task!r} holds tasks not seen in fit: {some_of(names)}; {why}."
+                f"column {self.task!r} holds tasks not seen in fit: {some_of(names)}; "
+                "unseen='error' refuses them."
             )
         by[new] = SHARED
         if self.groups is None or self.groups not in table.columns:
@@ -167,35 +156,19 @@ class TableModel:
         self, group: AnyArray, task: AnyArray, new: AnyArray, by: AnyArray
     ) -> tuple[AnyArray, dict[str, str]]:
         known = set(self.record.get("groups", {}).values())
-        features: dict[str, str] = {}
+        found: dict[str, str] = {}
         for row in np.flatnonzero(new & np.array([one in known for one in group.tolist()])):
             name = "" if task[row] is None else task[row]
-            if features.setdefault(name, group[row]) == group[row]:
+            if found.setdefault(name, group[row]) == group[row]:
                 by[row] = GROUP
-        return by, features
+        return by, found
 
-    def _predicted(self, X: Array, known: dict[str, Any]) -> AnyArray:
-        return np.asarray(self.estimator.predict(X, **known))
-
-    def _spread(self, X: Array, known: dict[str, Any]) -> dict[str, Array]:
-        """Return probabilities of the classes, or quantiles, where the fit asked for them."""
+    def _spread(self, estimator: Any, X: Any, task: AnyArray) -> dict[str, Array]:
+        """Return the probabilities of the classes, or the quantiles that the fit asked for."""
         if self.quantiles:
-            values = self.estimator.predict_quantiles(X, quantiles=self.quantiles, **known)
+            values = estimator.predict_quantiles(X, task=task, quantiles=self.quantiles)
             return {f"q={level:g}": values[:, k] for k, level in enumerate(self.quantiles)}
-        if getattr(self.estimator, "probability", False):
-            return self._probabilities(np.asarray(self.estimator.predict_proba(X, **known)), known)
-        return {}
-
-    def _probabilities(self, found: Array, known: dict[str, Any]) -> dict[str, Array]:
-        """Return a column for every class of any task, 0 where a task does not have it."""
-        classes = self.estimator.classes_
-        if not isinstance(classes, list):
-            return {f"p={label}": found[:, k] for k, label in enumerate(classes.tolist())}
-        of_task = dict(zip(self.estimator.tasks_, classes, strict=True))
-        labels_ = sorted({label for own in classes for label in own.tolist()})
-        places = {label: place for place, label in enumerate(labels_)}
-        values = np.zeros((len(found), len(labels_)))
-        for row, name in enumerate(known["task"].tolist()):
-            for column, label in enumerate(of_task[name].tolist()):
-                values[row, places[label]] = found[row, column]
-        return {f"p={label}": values[:, place] for label, place in places.items()}
+        if self.kind == REGRESSION:
+            return {}
+        found = estimator.predict_proba(X, task=task)
+        return {f"p={label}": found[:, k] for k, label in enumerate(estimator.classes_.tolist())}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kernelhood.columns import LeftOut
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.roles import CLASSIFICATION
@@ -26,7 +24,6 @@ def worth_a_look(model: TableModel) -> list[str]:
     return [
         *_small_tasks(model),
         *_one_class(model),
-        *model.record["choice"]["edges"],
         *_bad_scores(model),
         *_gap(model.estimator),
         *_columns(model),
@@ -41,10 +38,7 @@ def _small_tasks(model: TableModel) -> list[str]:
 
 
 def _one_class(model: TableModel) -> list[str]:
-    if model.kind != CLASSIFICATION:
-        return []
-    alone = getattr(model.estimator, "_alone", [])
-    names = [str(name) for name, one in zip(model.estimator.tasks_, alone, strict=False) if one]
+    names = model.record["one_class"]
     return [f"{_tasks(names)} rows of one class only: {listed(names)}."] if names else []
 
 
@@ -74,16 +68,14 @@ def _gap(estimator: Any) -> list[str]:
 
 def _columns(model: TableModel) -> list[str]:
     found = []
-    left = [one.name for one in model.encoder.columns_ if isinstance(one, LeftOut)]
+    columns = model.estimator.columns_
+    left = [one.name for one in columns if isinstance(one, LeftOut)]
     if left:
         found.append(f"columns that tell nothing and are left out: {listed(left)}.")
-    marked = [
-        one.name for one in model.encoder.columns_ if not isinstance(one, LeftOut) and one.indicator
-    ]
+    marked = [one.name for one in columns if not isinstance(one, LeftOut) and one.indicator]
     if marked:
         found.append(f"columns with missing values: {listed(marked)}.")
-    usage = np.array(list(model.record["usage"]["tasks"].values()))
-    if usage.size and not usage.any():
+    if not any(share for row in model.record["usage"]["tasks"].values() for share in row):
         found.append("no task's predictions depend on any column.")
     return found
 

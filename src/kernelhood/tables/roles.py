@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.columns import days, labels, numbers
+from kernelhood.columns import DateColumn, LeftOut, days, labels, learn_column, numbers, refuse
 from kernelhood.tables.encoder import shown
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 
 #: Whole numbers with at most so many different values are classes unless the user says otherwise.
 MOST_NUMBERED_CLASSES = 10
-#: The most classes that are taken unless the user asks for more. There is one SVM for each pair of
-#: them: 435 and 4950. Codes in common use, such as digits and letters, have at most 26 values, and
-#: a number with more than 30 is mostly a quantity; names of classes leave less doubt.
+#: The most classes that are taken unless the user asks for more. Codes in common use, such as
+#: digits and letters, have at most 26 values, and a number with more than 30 is mostly a quantity;
+#: names of classes leave less doubt.
 _MOST_NUMBERS, _MOST_NAMES = 30, 100
 
 
@@ -34,6 +34,8 @@ class Roles:
         What the target is; by default what its values look like.
     groups : str, optional
         Column that groups tasks.
+    occasion : str, optional
+        Column of what rows of different tasks may share by chance.
     features : sequence of str, optional
         Columns to learn from; by default all others.
     drop : sequence of str
@@ -48,6 +50,7 @@ class Roles:
     target: str
     kind: str | None = None
     groups: str | None = None
+    occasion: str | None = None
     features: Sequence[str] | None = None
     drop: Sequence[str] = ()
     categories: Sequence[str] = ()
@@ -56,7 +59,7 @@ class Roles:
 
     def feature_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the features among the columns of a table, or raise where one is not there."""
-        special = [("task", self.task), ("target", self.target), ("groups", self.groups)]
+        special = [(role, getattr(self, role)) for role in ("task", "target", "groups", "occasion")]
         named = [(role, name) for role, name in special if name is not None]
         asked = [("features", name) for name in self.features or ()]
         asked += [("drop", name) for name in self.drop]
@@ -67,7 +70,7 @@ class Roles:
         if self.task == self.target:
             raise ValueError(f"task and target are both {self.task!r}; give two columns.")
         for role, name in asked:
-            if role == "features" and roles.get(name) in ("task", "target"):
+            if role == "features" and roles.get(name) in ("task", "target", "occasion"):
                 raise ValueError(f"features={name!r} is the {roles[name]}: it is no feature.")
         wanted = columns if self.features is None else list(self.features)
         left = {*roles, *self.drop} - ({self.groups} & set(self.features or ()))
@@ -95,8 +98,12 @@ class Rows:
         What the targets are.
     groups : dict of str to str, optional
         The group of each task.
+    occasion : ndarray of shape (n_rows,), optional
+        Occasions, as text.
     notes : list of str
         What was left out.
+    dates : list of str
+        The features that are dates.
     """
 
     frame: Any
@@ -104,7 +111,9 @@ class Rows:
     task: AnyArray
     kind: str
     groups: dict[str, str] | None = None
+    occasion: AnyArray | None = None
     notes: list[str] = field(default_factory=list)
+    dates: list[str] = field(default_factory=list)
 
     @property
     def strata(self) -> AnyArray | None:
@@ -120,7 +129,8 @@ class Rows:
             Which.
         """
         frame = self.frame.loc[kept].reset_index(drop=True)
-        return replace(self, frame=frame, y=self.y[kept], task=self.task[kept])
+        occasion = None if self.occasion is None else self.occasion[kept]
+        return replace(self, frame=frame, y=self.y[kept], task=self.task[kept], occasion=occasion)
 
 
 def read_rows(table: Any, roles: Roles) -> Rows:
@@ -155,7 +165,32 @@ def read_rows(table: Any, roles: Roles) -> Rows:
         y = _numbers(kept[roles.target], roles.target)
     known = task[usable]
     groups = None if roles.groups is None else _groups(kept[roles.groups], known, roles.groups)
-    return Rows(kept[features].reset_index(drop=True), y, known, kind, groups, notes)
+    occasion = None if roles.occasion is None else _occasions(kept[roles.occasion], roles.occasion)
+    frame, dates = _features(kept[features].reset_index(drop=True), roles)
+    return Rows(frame, y, known, kind, groups, occasion, notes, dates)
+
+
+def _features(frame: Any, roles: Roles) -> tuple[Any, list[str]]:
+    """Return the features as what the user calls them, and which of them are dates."""
+    for name in roles.dates:
+        wanted = "a date such as 2024-05-17 or 2024-05-17 08:30"
+        refuse(name, frame[name], days(frame[name])[1], wanted)
+    own = {
+        name: type(frame[name])(labels(frame[name]), dtype="category") for name in roles.categories
+    }
+    frame = frame.assign(**own)
+    learned = [learn_column(str(name), column) for name, column in frame.items()]
+    if all(isinstance(one, LeftOut) for one in learned):
+        reasons = [f"{one.name!r} is {one.describe()}" for one in learned[:3]]
+        raise ValueError(f"there is no column to learn from: {'; '.join(reasons)}.")
+    return frame, [one.name for one in learned if isinstance(one, DateColumn)]
+
+
+def _occasions(column: Any, name: str) -> AnyArray:
+    found = labels(column)
+    if any(one is None for one in found.tolist()):
+        raise ValueError(f"occasion={name!r} lacks a value in some rows: fill it, or drop them.")
+    return found
 
 
 def kind_of_target(column: Any) -> str:

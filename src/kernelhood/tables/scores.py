@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.tables.roles import CLASSIFICATION
+from kernelhood.tables.encoder import TableEncoder
+from kernelhood.tables.roles import CLASSIFICATION, Rows
 
 #: The score of each kind; larger accuracies and smaller errors are better.
 METRIC = {"classification": "accuracy", "regression": "root mean squared error"}
@@ -20,11 +21,7 @@ _MANY = 3000
 _Z = 1.959964
 
 
-def baseline_predictions(
-    kind: str,
-    train: tuple[Array, AnyArray, AnyArray],
-    test: tuple[Array, AnyArray],
-) -> dict[str, AnyArray]:
+def baseline_predictions(train: Rows, test: Rows) -> dict[str, AnyArray]:
     """Return what simple models predict.
 
     The mean of the task, or its most frequent class; and one ridge regression for all tasks, with
@@ -32,30 +29,25 @@ def baseline_predictions(
 
     Parameters
     ----------
-    kind : {"classification", "regression"}
-        What the targets are.
-    train : tuple of ndarray
-        X, y and task of the rows that train.
-    test : tuple of ndarray
-        X and task of the rows to predict.
+    train, test : Rows
+        Rows that train, and rows to predict.
 
     Returns
     -------
     dict of str to ndarray of shape (n_rows,)
     """
-    X, y, task = train
-    X_test, task_test = test
-    typical = _most_frequent if kind == CLASSIFICATION else np.mean
+    y, task = train.y, train.task
+    typical = _most_frequent if train.kind == CLASSIFICATION else np.mean
     means = {name: typical(y[task == name]) for name in set(task.tolist())}
     overall = typical(y)
-    simple = np.array([means.get(name, overall) for name in task_test.tolist()])
+    simple = np.array([means.get(name, overall) for name in test.task.tolist()])
     if len(np.unique(y)) < 2:
         return {TASK_MEAN: simple, POOLED_RIDGE: simple}
-    ridge = (RidgeClassifierCV if kind == CLASSIFICATION else RidgeCV)(alphas=_ALPHAS)
-    names = sorted(means)
-    ridge.fit(np.hstack([X, _one_hot(task, names)]), y)
-    pooled = ridge.predict(np.hstack([X_test, _one_hot(task_test, names)]))
-    return {TASK_MEAN: simple, POOLED_RIDGE: pooled}
+    ridge = (RidgeClassifierCV if train.kind == CLASSIFICATION else RidgeCV)(alphas=_ALPHAS)
+    names, encoder = sorted(means), TableEncoder().fit(train.frame)
+    ridge.fit(np.hstack([encoder.transform(train.frame), _one_hot(task, names)]), y)
+    X = np.hstack([encoder.transform(test.frame), _one_hot(test.task, names)])
+    return {TASK_MEAN: simple, POOLED_RIDGE: ridge.predict(X)}
 
 
 def _most_frequent(labels: AnyArray) -> Any:

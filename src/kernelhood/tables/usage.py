@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from kernelhood._typing import AnyArray, Array, Indices
+from kernelhood.columns import LeftOut
 
 _MOST_COLUMNS = 60
 _ROWS_OF_A_TASK = 60
 
 
-def column_usage(
-    estimator: Any, X: Array, task: AnyArray, sources: list[str]
-) -> dict[str, list[float]]:
+def column_usage(estimator: Any, frame: Any, task: AnyArray) -> dict[str, Any]:
     """Return the share of each column in what moves the predictions of each task.
 
     The values of a column are exchanged among rows of the task, and the root mean square of the
@@ -24,40 +23,36 @@ def column_usage(
     ----------
     estimator : estimator
         Fitted.
-    X : ndarray of shape (n_rows, n_features)
-        Encoded training rows.
+    frame : DataFrame of shape (n_rows, n_columns)
+        Raw training rows.
     task : ndarray of shape (n_rows,)
         Their tasks.
-    sources : list of str
-        The column that each feature comes from.
 
     Returns
     -------
-    dict of str to list of float
-        By task, a share for each column in the order of the table; empty where there are too many
-        columns to look at each.
+    dict
+        `columns` that were learned from, and `tasks` with the shares by task; empty if there are
+        too many columns to look at each.
     """
-    columns = list(dict.fromkeys(sources))
+    columns = [one.name for one in estimator.columns_ if not isinstance(one, LeftOut)]
     if len(columns) > _MOST_COLUMNS:
-        return {}
+        return {"columns": columns, "tasks": {}}
     rng = np.random.default_rng(0)
     rows = _some_rows(task, rng)
-    points, names = X[rows], task[rows]
+    points, names = frame.iloc[rows].reset_index(drop=True), task[rows]
     before = _values(estimator, points, names)
     order = _mixed(names, rng)
     moved = []
     for column in columns:
-        own = np.flatnonzero([source == column for source in sources])
-        changed = points.copy()
-        changed[:, own] = points[np.ix_(order, own)]
+        changed = points.assign(**{column: points[column].iloc[order].reset_index(drop=True)})
         moved.append(_change(before, _values(estimator, changed, names)))
-    squares = np.array(moved)
+    squares = np.array(moved).reshape(len(columns), len(names))
     usage = {}
     for name in estimator.tasks_:
         sizes = np.sqrt(squares[:, names == name].mean(axis=1))
         total = float(sizes.sum())
         usage[str(name)] = (sizes / total if total > 0.0 else sizes).tolist()
-    return usage
+    return {"columns": columns, "tasks": usage}
 
 
 def _some_rows(task: AnyArray, rng: np.random.Generator) -> Indices:
@@ -76,7 +71,7 @@ def _mixed(names: AnyArray, rng: np.random.Generator) -> Indices:
     return order
 
 
-def _values(estimator: Any, X: Array, task: AnyArray) -> AnyArray:
+def _values(estimator: Any, X: Any, task: AnyArray) -> AnyArray:
     if not hasattr(estimator, "decision_function"):
         return np.asarray(estimator.predict(X, task=task))
     values = np.asarray(estimator.decision_function(X, task=task))

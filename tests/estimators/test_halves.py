@@ -1,0 +1,75 @@
+"""Choices that are judged by halves of the rows."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from sklearn.metrics import log_loss
+
+import kernelhood as kh
+from kernelhood.estimators import halves, kernelhood
+
+
+def test_logits_are_as_large_as_halves_of_the_rows_say(monkeypatch):
+    """With sixty columns the bound of the evidence makes logits much too small."""
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(800, 60)), np.arange(800) % 4
+    slopes = 10.0 * rng.normal(size=60) / np.sqrt(60.0)
+    labels = rng.random(800) < expit(X @ slopes)
+    train, test = slice(0, 300), slice(300, 800)
+    losses = []
+    for factors in (halves.FACTORS, (1.0,)):
+        monkeypatch.setattr(halves, "FACTORS", factors)
+        model = kh.KernelhoodClassifier().fit(X[train], labels[train], task=task[train])
+        losses.append(log_loss(labels[test], model.predict_proba(X[test], task=task[test])))
+    assert losses[0] < 0.9 * losses[1]
+
+
+def test_terms_that_only_fit_noise_are_left_out(monkeypatch):
+    """Twenty columns of noise have a surface of all columns that three columns do not need."""
+    rng = np.random.default_rng(1)
+    X, task = rng.normal(size=(600, 20)), np.arange(600) % 5
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.normal(size=600)
+    chosen = {}
+
+    def spied(model, sets, *rest):
+        chosen["kept"] = halves.best_terms(model, sets, *rest)
+        chosen["whole"] = ~sets[-1]
+        return chosen["kept"]
+
+    monkeypatch.setattr(kernelhood, "best_terms", spied)
+    model = kh.KernelhoodRegressor().fit(X[:300], y[:300], task=task[:300])
+    off = np.flatnonzero(~chosen["kept"])
+    assert np.all(model.weights_[:, off[off > 0]] == 0.0)
+    assert model.score(X[300:], y[300:], task=task[300:]) > 0.8
+
+
+def test_surfaces_stay_if_they_are_needed():
+    rng = np.random.default_rng(2)
+    X, task = rng.normal(size=(800, 2)), np.arange(800) % 4
+    y = np.sin(2.0 * X[:, 0] * X[:, 1]) + 0.1 * rng.normal(size=800)
+    model = kh.KernelhoodRegressor().fit(X[:400], y[:400], task=task[:400])
+    assert model.score(X[400:], y[400:], task=task[400:]) > 0.7
+
+
+def test_few_rows_decide_nothing():
+    bank = [np.ones(3, dtype=bool), np.zeros(3, dtype=bool)]
+
+    class Few:
+        z = np.zeros((10, 1))
+
+    assert halves.best_terms(Few(), bank, None, 1e-3) is bank[0]
+    assert halves.best_logits(Few(), bank, None, 1e-3) == (bank[0], 1.0)
+
+
+def test_sets_of_terms():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(50, 2)), columns=["a", "b"])
+    model = kh.KernelhoodRegressor().fit(frame, frame["a"], task=np.arange(50) % 2)
+    bank = model._function.scaled.bank
+    everything, whole, single = halves.banks(bank)
+    names = np.array(bank.names)
+    assert everything.all()
+    assert all("all columns" in name for name in names[whole])
+    assert not any("all columns" in name for name in names[single])
+    one = kh.KernelhoodRegressor().fit(frame[["a"]], frame["a"])._function.scaled.bank
+    assert [len(kept) for kept in halves.banks(one)] == [len(one.names)]
