@@ -1,12 +1,16 @@
 """Choices that are judged by halves of the rows."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 import kernelhood as kh
-from kernelhood.estimators import halves, kernelhood
+from kernelhood.estimators import halves, kernelhood, training_rows
+from kernelhood.solvers.gaussian import Level, Model, Terms
 
 
 def test_logits_are_as_large_as_halves_of_the_rows_say(monkeypatch):
@@ -57,8 +61,8 @@ def test_few_rows_decide_nothing():
     class Few:
         z = np.zeros((10, 1))
 
-    assert halves.best_terms(Few(), bank, None, 1e-3) is bank[0]
-    assert halves.best_logits(Few(), bank, None, 1e-3) == (bank[0], 1.0)
+    assert halves.best_terms(Few(), bank, None, None, 1e-3) is bank[0]
+    assert halves.best_logits(Few(), bank, None, None, 1e-3) == (bank[0], 1.0)
 
 
 def test_sets_of_terms():
@@ -73,3 +77,33 @@ def test_sets_of_terms():
     assert not any("all columns" in name for name in names[single])
     one = kh.KernelhoodRegressor().fit(frame[["a"]], frame["a"])._function.scaled.bank
     assert [len(kept) for kept in halves.banks(one)] == [len(one.names)]
+
+
+def test_twins_in_other_tasks_do_not_count_as_knowledge(monkeypatch):
+    """Four tasks see the same rows: left alone, each would be predicted by its twins."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 8))
+    y = X[:, 0] + 0.5 * X[:, 1] + 0.4 * rng.normal(size=600)
+    train = np.tile(X[:100], (4, 1)), np.tile(y[:100], 4) + 0.01 * rng.normal(size=400)
+    first = np.zeros(500, dtype=int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = kh.KernelhoodRegressor().fit(*train, task=np.repeat(np.arange(4), 100))
+    covered = []
+    for events in (training_rows.same_events, lambda E, z, task: np.arange(len(E))):
+        monkeypatch.setattr(kernelhood, "same_events", events)
+        ends = model.predict_interval(X[100:], task=first, coverage=0.9)
+        covered.append(np.mean((ends[:, 0] <= y[100:]) & (y[100:] <= ends[:, 1])))
+    assert covered[0] > max(0.8, covered[1] + 0.03)
+
+
+def test_rows_of_one_event_are_in_one_half():
+    rng = np.random.default_rng(0)
+    rows = np.tile(rng.normal(size=(20, 5)), (2, 1))
+    event = training_rows.same_events(rows[:, 1:], rows[:, :1], np.repeat([0, 1], 20))
+    assert np.array_equal(event, np.tile(np.arange(20), 2))
+    terms = Terms(np.ones((40, 1)), np.array([1]), np.empty((0, 40, 40)))
+    level = Level(np.zeros(40, dtype=int), np.ones(1, dtype=bool))
+    _, (odd, even) = halves._halves(Model(terms, [level], rows[:, :1], rows[:, :1], 0.1), event)
+    assert len(odd) == len(even) == 20
+    assert not set(event[odd]) & set(event[even])

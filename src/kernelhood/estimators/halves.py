@@ -52,16 +52,18 @@ def banks(bank: TermBank) -> list[Flags]:
     return [everything, whole, ~whole]
 
 
-def _halves(model: Model) -> tuple[Model, list[Indices]]:
-    """Return a model of some rows, and its two halves."""
+def _halves(model: Model, event: Indices) -> tuple[Model, list[Indices]]:
+    """Return a model of some rows, and its two halves; rows of one event are on one side."""
     n = len(model.z)
     if n > _MOST_ROWS:
-        model = model.take(np.arange(0, n, -(-n // _MOST_ROWS)))
-    odd = np.arange(len(model.z)) % 2 == 1
+        some = np.arange(0, n, -(-n // _MOST_ROWS))
+        model, event = model.take(some), event[some]
+    _, first, event = np.unique(event, return_index=True, return_inverse=True)
+    odd = (np.argsort(np.argsort(first)) % 2 == 1)[event]
     return model, [np.flatnonzero(odd), np.flatnonzero(~odd)]
 
 
-def best_terms(model: Model, sets: list[Flags], fit: Fit, tol: float) -> Flags:
+def best_terms(model: Model, sets: list[Flags], event: Indices, fit: Fit, tol: float) -> Flags:
     """Return the set of terms by which halves of numbers predict each other best.
 
     Parameters
@@ -70,6 +72,8 @@ def best_terms(model: Model, sets: list[Flags], fit: Fit, tol: float) -> Flags:
         With all terms.
     sets : list of ndarray of bool, shape (n_terms,)
         The sets, all terms first.
+    event : ndarray of int, shape (n,)
+        Rows of one event are in the same half.
     fit : callable
         The likelihood.
     tol : float
@@ -77,7 +81,7 @@ def best_terms(model: Model, sets: list[Flags], fit: Fit, tol: float) -> Flags:
     """
     if len(sets) == 1 or len(model.z) < _FEWEST_ROWS:
         return sets[0]
-    small, halves = _halves(model)
+    small, halves = _halves(model, event)
     losses = []
     for kept in sets:
         own, loss = with_terms(small, kept), np.empty(len(small.z))
@@ -89,7 +93,9 @@ def best_terms(model: Model, sets: list[Flags], fit: Fit, tol: float) -> Flags:
     return sets[int(np.argmin([loss.mean() for loss in losses]))]
 
 
-def best_logits(model: Model, sets: list[Flags], fit: Fit, tol: float) -> tuple[Flags, float]:
+def best_logits(
+    model: Model, sets: list[Flags], event: Indices, fit: Fit, tol: float
+) -> tuple[Flags, float]:
     """Return the terms, and the factor of the weights, by which halves of labels do best.
 
     The evidence of labels is a bound, which is loose for large logits: its weights are too small.
@@ -97,12 +103,12 @@ def best_logits(model: Model, sets: list[Flags], fit: Fit, tol: float) -> tuple[
 
     Parameters
     ----------
-    model, sets, fit, tol
+    model, sets, event, fit, tol
         As `best_terms` takes them.
     """
     if len(model.z) < _FEWEST_ROWS:
         return sets[0], 1.0
-    small, halves = _halves(model)
+    small, halves = _halves(model, event)
     losses = np.empty((len(sets), len(FACTORS), len(small.z)))
     for kept, loss in zip(sets, losses, strict=True):
         own = with_terms(small, kept)

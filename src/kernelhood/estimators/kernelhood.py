@@ -35,7 +35,7 @@ from kernelhood.estimators.model_choice import (
 )
 from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.target_units import Units, has_outliers
-from kernelhood.estimators.training_rows import TrainingRows
+from kernelhood.estimators.training_rows import TrainingRows, same_events
 from kernelhood.kernels.terms import TermBank
 from kernelhood.likelihoods import (
     Found,
@@ -171,8 +171,9 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         whole = Model(terms, levels, self._units.to(y)[:, None], noise, self._tau)
         some = np.arange(0, len(y), -(-len(y) // _LEARNED))
         few = whole if len(some) == len(y) else whole.take(some)
-        few = with_terms(few, best_terms(few, banks(bank), fit, self.tol))
-        found, kept = self._choose(few, y[some], fit)
+        event = self._events(rows, bank, few.z, some)
+        few = with_terms(few, best_terms(few, banks(bank), event, fit, self.tol))
+        found, kept = self._choose(few, y[some], event, fit)
         if len(some) < len(y):
             chosen = [
                 Level(levels[place].groups, own.terms)
@@ -185,7 +186,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         self._log_slope = self._units.log_slope(y)
         return found, kept
 
-    def _choose(self, model: Model, y: Array, fit: Fit) -> tuple[Found, list[int]]:
+    def _choose(self, model: Model, y: Array, event: Indices, fit: Fit) -> tuple[Found, list[int]]:
         """Return the best of a few models, all of them compared without a search."""
         tol, max_iter = self.tol, self.max_iter
         found = fit(model, start_of(model, tol), tol, max_iter)
@@ -196,7 +197,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         if fit is fit_gaussian:  # values of J are those of the same noise
             found = not_worse_than_levels(found, fit, tol, max_iter)
             if self.target_power == "auto":
-                found, self._units = with_a_power(found, self._units, y, fit, tol, max_iter)
+                found, self._units = with_a_power(found, self._units, y, event, fit, tol, max_iter)
         return found, kept
 
     def _power(self, y: Array) -> float:
@@ -316,17 +317,21 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
 
     def _scores(self, *, by_task: bool) -> Scores:
         """Return the standardised errors of left-out rows or tasks."""
-        groups = self._left_out_groups("tasks" if by_task else "rows")
-        if not by_task and "occasion" in self.levels_:
+        own = self._function.groups[self.levels_.index("own")]
+        if by_task:
+            groups = self._left_out_groups("tasks")
+        elif "occasion" in self.levels_:
             groups = self._rows_of("occasion")  # new rows are of new occasions
+        else:
+            event = same_events(self._function.E, self._function.targets, own)
+            groups = np.split(np.argsort(event, kind="stable"), np.cumsum(np.bincount(event))[:-1])
         mean, variance = self._function.left_out(groups)
         noise = self._noise_variance_of_a_row * self._row_noise
         residual = self._function.targets[:, 0] - mean[:, 0]
-        task = self._function.groups[self.levels_.index("own")]
         # Weights that were learned from the same rows make their errors a little too small.
         n, learned = len(residual), 1 + int(np.count_nonzero(self.weights_))
         spread = np.sqrt((variance[:, 0] + noise) * max(1.0 - learned / n, 0.5))
-        return Scores(residual / spread, task, by_task)
+        return Scores(residual / spread, own, by_task)
 
     def left_out(self, groups: Any = "rows") -> tuple[Array, Array]:
         """Return the errors of training rows that are predicted without their group.
@@ -511,7 +516,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         weight = rows.weight * compute_sample_weight(self.class_weight, rows.y)
         noise = (weight.mean() / weight)[:, None]
         model = Model(terms, levels, labels, noise, self._tau)
-        kept, factor = best_logits(model, banks(bank), fit_logistic, self.tol)
+        event = self._events(rows, bank, labels, np.arange(len(labels)))
+        kept, factor = best_logits(model, banks(bank), event, fit_logistic, self.tol)
         model = with_terms(model, kept)
         found = fit_logistic(model, model.start(), self.tol, self.max_iter)
         theta = np.append(factor * found.point.theta[:-1], found.point.theta[-1])

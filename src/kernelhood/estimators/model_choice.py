@@ -98,7 +98,7 @@ def not_worse_than_levels(found: Found, fit: Fit, tol: float, max_iter: int) -> 
 
 
 def with_a_power(
-    found: Found, units: Units, y: Array, fit: Fit, tol: float, max_iter: int
+    found: Found, units: Units, y: Array, event: Indices, fit: Fit, tol: float, max_iter: int
 ) -> tuple[Found, Units]:
     """Return the model of a power of the targets, if evidence and left-out rows agree.
 
@@ -110,13 +110,15 @@ def with_a_power(
         Its units.
     y : ndarray of shape (n,)
         The targets.
+    event : ndarray of int, shape (n,)
+        Rows of one event are in the same fold.
     fit, tol, max_iter
         As `with_or_without_occasions` takes them.
     """
     model = found.point.model
     if len(y) < _FEWEST_ROWS or y.min() <= 0.0 or y.max() < _LEAST_RATIO * y.min():
         return found, units
-    rest = np.arange(len(y)) % _FOLDS
+    rest = event % _FOLDS
     groups = [np.flatnonzero(rest == fold) for fold in range(_FOLDS)]
     best, value = (found, units), found.point.value - units.log_slope(y)
     error = _left_out_error(found.point, units, y, groups)

@@ -30,7 +30,7 @@ from kernelhood.estimators.additive import (
     make_level,
     varies_within,
 )
-from kernelhood.estimators.training_rows import TrainingRows, tiled, unfolded
+from kernelhood.estimators.training_rows import TrainingRows, same_events, tiled, unfolded
 from kernelhood.kernels.terms import TermBank
 from kernelhood.likelihoods import Found
 from kernelhood.parallel import few_blas_threads
@@ -244,6 +244,13 @@ class MultilevelModel(BaseEstimator, ABC):
             names.append(own)
             self.levels_.append("occasion")
         return levels, names
+
+    @staticmethod
+    def _events(rows: TrainingRows, bank: TermBank, z: Array, some: Indices) -> Indices:
+        """Return the event of some of the rows: their occasion, if it is known."""
+        if rows.occasion is not None:
+            return np.unique(rows.occasion.astype(str), return_inverse=True)[1][some]
+        return same_events(bank.encode(rows.X)[some], z, rows.task_numbers[some])
 
     @property
     def _tau(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.tasks import missing
@@ -14,6 +15,12 @@ from kernelhood.tasks import missing
 _MOST_ROWS = 6_000
 #: A column looks like the time of a panel if so many tasks have most of its values once.
 _PANEL_TASKS, _PANEL_VALUES, _PANEL_SHARE = 8, 5, 0.9
+#: Rows of different tasks are one event if they differ by less in every feature, on average; with
+#: few features that is chance.
+_SAME, _FEW_FEATURES = 0.05, 4
+#: A larger group of equal rows is a design with few values, not one event.
+_LARGEST_EVENT = 8
+_ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +87,11 @@ class TrainingRows:
             return [str(name) for name in self.X.columns]
         return [f"column {place}" for place in range(self.X.shape[1])]
 
+    @property
+    def task_numbers(self) -> Indices:
+        """The task of every row, from 0."""
+        return np.unique(self.task.astype(str), return_inverse=True)[1]
+
     def panel_column(self) -> str | None:
         """Return a column of which nearly every value is there once in each of many tasks."""
         tasks = _sortable(self.task)
@@ -95,6 +107,43 @@ class TrainingRows:
             if often and pairs >= _PANEL_SHARE * len(column):
                 return name
         return None
+
+
+def same_events(E: Array, z: Array, task: Indices) -> Indices:
+    """Return the event of every row, from 0: rows of different tasks that are nearly equal.
+
+    Two meters of one line, one image in two tasks: to predict such a row by its twin is not
+    to know anything, so that they have to be left out together.
+
+    Parameters
+    ----------
+    E : ndarray of shape (n, n_features)
+        Features, in units of their spread.
+    z : ndarray of shape (n, n_targets)
+        Targets, in units of their spread.
+    task : ndarray of int, shape (n,)
+        The task of every row.
+
+    Examples
+    --------
+    >>> E = np.repeat([[0.0], [1.0], [1.0], [1.0]], 5, axis=1)
+    >>> z = np.array([[0.0], [2.0], [2.0], [-2.0]])
+    >>> same_events(E, z, np.array([0, 0, 1, 1])).tolist()
+    [0, 1, 1, 2]
+    """
+    points, n = np.hstack([E, z]), len(E)
+    if E.shape[1] < _FEW_FEATURES:
+        return np.arange(n)
+    squares, pairs = np.sum(points**2, axis=1), []
+    most = _SAME**2 * points.shape[1] + 1e-9
+    for begin in range(0, n, _ROWS_AT_ONCE):
+        own = slice(begin, begin + _ROWS_AT_ONCE)
+        near = squares[own, None] + squares - 2.0 * (points[own] @ points.T) < most
+        pairs.append(sparse.csr_matrix(near & (task[own, None] != task)))
+    found = sparse.csgraph.connected_components(sparse.vstack(pairs), directed=False)[1]
+    alone = np.bincount(found)[found] > _LARGEST_EVENT
+    found = np.where(alone, n + np.arange(n), found)
+    return np.unique(found, return_inverse=True)[1]
 
 
 def _evenly(task: AnyArray, most: int) -> Indices:
