@@ -17,7 +17,7 @@ COMPILED := $(addprefix tests/kernels/test_,bank.py blocks.py clusters.py kernel
 # What other processors compute: the kinds that this one can run, see tests/portable.py.
 SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/solvers tests/test_extending.py
 # Tests of numbers, which have to hold if inputs change in their tenth digit, see tests/jitter.py.
-NUMBERS := $(SOLVERS) tests/kernels tests/estimators tests/model_selection
+NUMBERS := $(SOLVERS) tests/kernels tests/estimators tests/search
 SEEDS ?= 20
 
 .PHONY: demo $(TESTS) lint warm-up bench docs clean
@@ -39,7 +39,7 @@ test-portable: .venv/.dev
 	$(BIN)/python tests/portable.py $(BIN)/pytest -n 2 -q $(SOLVERS)
 
 test-jitter: .venv/.dev
-	$(BIN)/python tests/jitter.py --seeds $(SEEDS) -- -n 2 $(NUMBERS) --ignore tests/model_selection/test_interrupt.py
+	$(BIN)/python tests/jitter.py --seeds $(SEEDS) -- -n 2 $(NUMBERS) --ignore tests/search/test_interrupt.py
 
 # The lowest versions that pyproject.toml names, and the newest ones, pre-releases included.
 test-oldest: OPTIONS = --constraint $(VENV)/oldest.txt

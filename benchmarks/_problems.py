@@ -11,8 +11,7 @@ from kernelhood.operators import one_task
 from kernelhood.penalties import Linear, Penalty
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.problem import Problem, Solution
 
 DIGITS_3_AND_8 = 357
 

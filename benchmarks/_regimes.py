@@ -9,8 +9,7 @@ import numpy as np
 from sklearn import datasets as bundled
 
 import kernelhood as kh
-from kernelhood.experiments.data import LOADERS, load
-from kernelhood.experiments.protocol import CLASSIFICATION, REGRESSION
+from kernelhood.paper.protocol import CLASSIFICATION, LOADERS, REGRESSION, load
 
 MOST_TRAINING_ROWS = 500
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import kernelhood as kh
-from kernelhood.experiments.protocol import CLASSIFICATION
+from kernelhood.paper.protocol import CLASSIFICATION
 
 _CS = [0.1, 1.0, 10.0, 100.0, 1000.0]
 _WIDTHS = np.array([0.03, 0.1, 0.3, 1.0, 3.0])

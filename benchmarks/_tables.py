@@ -9,8 +9,14 @@ import numpy as np
 from scipy import sparse
 
 import kernelhood as kh
-from kernelhood.experiments.data import LOADERS, load
-from kernelhood.experiments.protocol import CLASSIFICATION, REGRESSION, run_seed, split_rows
+from kernelhood.paper.protocol import (
+    CLASSIFICATION,
+    LOADERS,
+    REGRESSION,
+    load,
+    run_seed,
+    split_rows,
+)
 
 
 class Table(NamedTuple):

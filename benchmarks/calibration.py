@@ -30,8 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import kernelhood as kh
-from kernelhood.experiments.data import load
-from kernelhood.experiments.protocol import run_seed, split_rows
+from kernelhood.paper.protocol import load, run_seed, split_rows
 
 OURS = [
     {"relation": relation, "C": C}

@@ -21,7 +21,7 @@ from _measure import print_table
 from _regimes import REGIMES, Split, error, split, without_inputs
 
 import kernelhood as kh
-from kernelhood.experiments.protocol import CLASSIFICATION
+from kernelhood.paper.protocol import CLASSIFICATION
 
 WEIGHTS, MIXED = {"sharing": "weights"}, {"relation": "mixed"}
 NORMALIZED, CORRECTED = {"formulation": "normalized"}, {"formulation": "corrected"}

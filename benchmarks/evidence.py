@@ -30,7 +30,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from threadpoolctl import threadpool_limits
 
 import kernelhood as kh
-from kernelhood.experiments.protocol import REGRESSION
+from kernelhood.paper.protocol import REGRESSION
 
 NAMES = [name for name, (kind, _) in REGIMES.items() if kind == REGRESSION]
 BANKS, BETAS = ["auto", "small"], [4.0**k for k in range(-7, 1)]

@@ -26,9 +26,17 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import kernelhood as kh
-from kernelhood.experiments.data import LOADERS, kind_of, load
-from kernelhood.experiments.methods import make_estimator, make_grid, search
-from kernelhood.experiments.protocol import CLASSIFICATION, METRICS, run_seed, split_rows
+from kernelhood.paper.choice import search
+from kernelhood.paper.methods import make_estimator, make_grid
+from kernelhood.paper.protocol import (
+    CLASSIFICATION,
+    LOADERS,
+    METRICS,
+    kind_of,
+    load,
+    run_seed,
+    split_rows,
+)
 from relations import candidates, make_regime
 from relations import search as relation_search
 

@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 import kernelhood as kh
 from kernelhood.datasets import load_load
-from kernelhood.experiments.protocol import METRICS, Split, run_seed, split_rows
-from kernelhood.experiments.task_scores import task_scores
+from kernelhood.paper.choice import task_scores
+from kernelhood.paper.protocol import METRICS, Split, run_seed, split_rows
 
 LAGS, CALENDAR, MONTH, WEEKDAY = tuple(range(8)), tuple(range(8, 13)), (10,), (11,)
 

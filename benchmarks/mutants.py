@@ -43,8 +43,8 @@ import pytest
 from _measure import print_table
 from _mutation import Mutant, places
 
-LOW = ["formulations", "losses", "relations", "penalties", "operators", "solvers"]
-FOLDERS = [*LOW, "estimators", "model_selection"]
+LOW = ["losses", "relations", "penalties", "operators", "solvers"]
+FOLDERS = [*LOW, "estimators", "search"]
 # Of all tests, those that kill the most in the least time, the slow ones, and those left out.
 FIRST = ["test_model.py", "test_methods_conic.py", "test_methods_limits.py", "test_normalized.py"]
 LAST = ["test_sharing.py", "test_transfer.py", "test_all_methods.py", "test_search.py"]
@@ -56,7 +56,7 @@ def all_mutants(root: Path, seed: int, numbers: bool) -> list[Mutant]:
     """Return one mutant for each place of the source, in an order drawn at random."""
     draw, mutants = random.Random(seed), []
     for file in sources(root):
-        defaults = file.parent.name not in ("estimators", "model_selection")
+        defaults = file.parent.name not in ("estimators", "search")
         for start, end, changes in sorted(places(file.read_text(), defaults, numbers)):
             mutants.append(Mutant(str(file.relative_to(root)), start, end, draw.choice(changes)))
     draw.shuffle(mutants)
@@ -68,7 +68,7 @@ def sources(root: Path) -> list[Path]:
     found = [
         one for name in FOLDERS for one in (package / f"{name}.py", *package.glob(f"{name}/**/*"))
     ]
-    text = ("__init__.py", "_docs.py")
+    text = ("__init__.py", "docs.py")
     return sorted(
         one for one in found if one.suffix == ".py" and one.exists() and one.name not in text
     )
@@ -84,9 +84,7 @@ def tests_for(root: Path, file: Path) -> list[str]:
     folder = Path(file.relative_to(root / "src" / "kernelhood").parts[0]).stem
     above = [*(LOW[LOW.index(folder) + 1 :] if folder in LOW else []), "estimators"]
     files = [root / "tests" / folder / f"test_{file.stem.strip('_')}.py", *of(folder), file]
-    files += [
-        one for name in [*above, "model_selection", "uncertainty", "extending"] for one in of(name)
-    ]
+    files += [one for name in [*above, "search", "extending"] for one in of(name)]
     kept = (one for one in dict.fromkeys(files) if one.exists() and one.name not in LEFT_OUT)
     return [str(one.relative_to(root)) for one in kept]
 

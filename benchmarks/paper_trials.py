@@ -20,17 +20,16 @@ from _measure import print_table
 from threadpoolctl import threadpool_limits
 
 from kernelhood.datasets import load_letter, load_spam
-from kernelhood.experiments.methods import (
+from kernelhood.paper.choice import fit_found, search, task_scores
+from kernelhood.paper.methods import (
+    BEST,
     GROUPED,
-    fit_found,
     label,
     make_estimator,
     make_grid,
     offered_methods,
-    search,
 )
-from kernelhood.experiments.methods.names import BEST
-from kernelhood.experiments.protocol import (
+from kernelhood.paper.protocol import (
     CLASSIFICATION,
     METRICS,
     TABLE_1,
@@ -38,7 +37,6 @@ from kernelhood.experiments.protocol import (
     run_seed,
     split_rows,
 )
-from kernelhood.experiments.task_scores import task_scores
 
 Trial = dict[str, Any]
 

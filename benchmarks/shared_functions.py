@@ -26,8 +26,7 @@ from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
 
 import kernelhood as kh
-from kernelhood.experiments.data import load
-from kernelhood.experiments.protocol import run_seed, split_rows
+from kernelhood.paper.protocol import load, run_seed, split_rows
 
 SIZES = (1000, 2000, 4000, 8000, 16000)
 N_TASKS = 20

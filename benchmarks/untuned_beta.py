@@ -13,15 +13,17 @@ import argparse
 import numpy as np
 from _measure import print_table
 
-from kernelhood.experiments.data import LOADERS, kind_of, load
-from kernelhood.experiments.methods import make_estimator
-from kernelhood.experiments.protocol import (
+from kernelhood.paper.choice import task_scores
+from kernelhood.paper.methods import make_estimator
+from kernelhood.paper.protocol import (
     CLASSIFICATION,
+    LOADERS,
     METRICS,
+    kind_of,
+    load,
     run_seed,
     split_rows,
 )
-from kernelhood.experiments.task_scores import task_scores
 
 FORMULATIONS = ("mt-onmkl", "mt-onmkl-corrected", "mt-onmkl-printed")
 BETAS = (1.0, 1.0 / 16.0, 1e-2, 1e-3, 1e-4)

@@ -33,7 +33,7 @@ from _rivals import MORE, RIVALS
 from _tables import MADE, NAMES, Table, table
 from threadpoolctl import threadpool_limits
 
-from kernelhood.experiments.protocol import CLASSIFICATION
+from kernelhood.paper.protocol import CLASSIFICATION
 
 FIELDS = ("set", "split", "method", "score", "seconds")
 Results = dict[tuple[str, int, str], tuple[float, float]]

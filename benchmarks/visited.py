@@ -20,7 +20,7 @@ import numpy as np
 from _measure import print_table
 
 import kernelhood as kh
-from kernelhood.model_selection import KernelSearchCV
+from kernelhood.search.search import KernelSearchCV
 
 ROOT = Path(kh.__file__).parent
 GIVEN = {"kernels": "paper", "sharing": "weights"}

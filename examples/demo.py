@@ -30,8 +30,8 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, SVR
 
 import kernelhood as kh
-from kernelhood.experiments import write_report
-from kernelhood.plotting import plot_weights
+from kernelhood.inspection.figures import plot_weights
+from kernelhood.paper.report import write_report
 
 PIXELS = np.arange(64).reshape(8, 8)
 QUARTERS = {

@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 
 import kernelhood as kh
-from kernelhood.plotting import plot_alignment, plot_weights
+from kernelhood.inspection.figures import plot_alignment, plot_weights
 
 QUARTERS = {
     "top left": (slice(0, 4), slice(0, 4)),

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import KernelCenterer
 
-from kernelhood.alignment import alignment, center, span_alignment
+from kernelhood.inspection.model import alignment, center, span_alignment
 
 
 def random_kernels(seed, count=2, n=6):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kernelhood as kh
-from kernelhood.bounds import (
+from kernelhood.inspection.model import (
     BoundTerms,
     _largest_gain,
     monte_carlo_complexity,

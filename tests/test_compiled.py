@@ -7,7 +7,7 @@ import sys
 LINE = "kernelhood: compiling numerical code"
 ONE = """
 import numpy as np
-from kernelhood.solvers.central_path import add_up
+from kernelhood.solvers.interior_point import add_up
 add_up(np.zeros(2, dtype=np.intp), np.ones(2), 3)
 """
 FIT = """

@@ -11,7 +11,7 @@ import kernelhood
 
 DOCS = Path(__file__).parents[1] / "docs"
 API, FAQ = DOCS / "api.md", DOCS / "faq.md"
-ROOMS = ("", ".calibration", ".datasets", ".experiments", ".persistence", ".plotting")
+ROOMS = ("", ".datasets", ".inspection", ".paper", ".tables")
 
 
 def listed():

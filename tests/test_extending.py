@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.formulations import Coefficients, Formulation
+from kernelhood.estimators.formulations import Coefficients, Formulation
 from kernelhood.losses import Loss, box_loss
 from kernelhood.penalties import Penalty
 from kernelhood.relations import TaskRelation

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from kernelhood._files import whole_file
+from kernelhood._support import whole_file
 
 
 def test_an_error_leaves_what_was_there(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelhood.formulations import FORMULATIONS, check_domain, coefficients
+from kernelhood.estimators.formulations import FORMULATIONS, check_domain, coefficients
 from kernelhood.penalties import Concave, Linear, Quadratic
 
 RATIO = {"corrected": 0.01, "printed": 7.0, "normalized": 2.1}

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
 import kernelhood as kh
-from kernelhood.plotting import (
+from kernelhood.inspection.figures import (
     plot_alignment,
     plot_path,
     plot_sharing,
     plot_task_map,
     plot_weights,
 )
-from kernelhood.plotting.style import COLOURS, name_ticks, nice_range, ordinal, short_names
+from kernelhood.inspection.style import COLOURS, name_ticks, nice_range, ordinal, short_names
 
 WEIGHTS = np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]])
 TASKS, KERNELS = ["a", ("b", 2), 3], ["linear", "unused", "gaussian(2)"]

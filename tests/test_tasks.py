@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kernelhood.tasks import (
+from kernelhood.estimators.reading import (
     check_task,
     known_tasks,
     missing,

@@ -29,7 +29,7 @@ print(f"certified: no more than {model.dual_gap_:.1e} of the objective from the 
 
 # %%
 # ``plot_weights`` draws the weights of every task. The function of the same name in
-# ``kernelhood.plotting`` takes arrays, so that the quarters can have names.
-from kernelhood.plotting import plot_weights
+# ``kernelhood.inspection`` takes arrays, so that the quarters can have names.
+from kernelhood.inspection.figures import plot_weights
 
 figure = plot_weights(model.weights_, model.tasks_, ["whole image", *quarters]).figure

@@ -23,7 +23,7 @@ model.fit(X, y, task=task)
 
 # %%
 # Nearly all of the weight is on the two columns that each task depends on.
-from kernelhood.plotting import plot_weights
+from kernelhood.inspection.figures import plot_weights
 
 names = [f"column {column}" for column in range(8)]
 figure = plot_weights(model.weights_, model.tasks_, names).figure

@@ -45,7 +45,7 @@ model = kh.MTONMKLClassifier(kernels=bank, formulation="corrected", beta=2.0**-8
 model.fit(rows[train], y[train], task=task[train])
 print(f"accuracy {model.score(rows[~train], y[~train], task=task[~train]):.2f}")
 
-from kernelhood.plotting import plot_weights
+from kernelhood.inspection.figures import plot_weights
 
 names = [f"words of {length}" for length in (1, 2, 3, 4, 5)]
 figure = plot_weights(model.weights_, model.tasks_, names).figure

@@ -2,21 +2,21 @@
 Comparing methods with statistics
 =================================
 
-``experiments.run`` repeats the paper's protocol on any data: random splits, parameters chosen on
+``paper.run`` repeats the paper's protocol on any data: random splits, parameters chosen on
 validation rows, scores on test rows. ``findings`` says in words what Friedman's and Holm's tests
 make of it.
 """
 
 import kernelhood as kh
-from kernelhood import experiments
+from kernelhood import paper
 
 data = kh.datasets.make_multitask(8, 60, kind="classification", relatedness=0.7, random_state=0)
 methods = ["itl", "avmtmkl", "mt-mkl", "mt-onmkl", "mt-onmkl-mixed", "pooled"]
-results = experiments.run({"synthetic": data}, methods, runs=3)
-for sentence in experiments.findings(results):
+results = paper.run({"synthetic": data}, methods, runs=3)
+for sentence in paper.findings(results):
     print(sentence)
 
 # %%
 # Large dots are means over tasks and runs, small ones tasks.
-print(experiments.headline(results))
-figure = experiments.plot_scores(results)
+print(paper.headline(results))
+figure = paper.plot_scores(results)

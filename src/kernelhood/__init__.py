@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelhood import alignment, bounds, datasets
+    from kernelhood import datasets, inspection
     from kernelhood.estimators import (
         AVMTMKLClassifier,
         AVMTMKLRegressor,
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
         Precomputed,
         default_bank,
     )
-    from kernelhood.model_selection import (
+    from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
+    from kernelhood.search import (
         KernelSearchCV,
         TaskShuffleSplit,
         TaskStratifiedKFold,
         paper_grid,
         task_scorer,
     )
-    from kernelhood.persistence import load, save
-    from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
+    from kernelhood.tables import load, save
 
     __version__: str
 
@@ -98,19 +98,24 @@ _HOMES = {
         "Precomputed",
         "default_bank",
     ),
-    "model_selection": (
+    "search": (
         "KernelSearchCV",
         "TaskShuffleSplit",
         "TaskStratifiedKFold",
         "paper_grid",
         "task_scorer",
     ),
-    "persistence": ("load", "save"),
     "relations": ("TaskGraph", "TaskGroups", "TaskInputs", "TaskSimilarity"),
+    "tables": ("load", "save"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 #: What has taken the place of names that are gone.
 _REPLACED = {
+    "alignment": "kernelhood.inspection",
+    "bounds": "kernelhood.inspection",
+    "experiments": "kernelhood.paper",
+    "model_selection": "kernelhood.search",
+    "plotting": "kernelhood.inspection",
     "MTONMKLClassifierCV": "KernelhoodClassifier, or KernelSearchCV(MTONMKLClassifier(), grid)",
     "MTONMKLRegressorCV": "KernelhoodRegressor, or KernelSearchCV(MTONMKLRegressor(), grid)",
 }
@@ -155,10 +160,9 @@ __all__ = [
     "TaskShuffleSplit",
     "TaskSimilarity",
     "TaskStratifiedKFold",
-    "alignment",
-    "bounds",
     "datasets",
     "default_bank",
+    "inspection",
     "load",
     "paper_grid",
     "save",

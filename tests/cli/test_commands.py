@@ -210,7 +210,7 @@ def test_a_table_of_loads(say, tmp_path):
 
 
 def test_the_bench_takes_a_table(say, tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelhood.experiments.report._draw", lambda results: [])
+    monkeypatch.setattr("kernelhood.paper.report._draw", lambda results: [])
     plain_table(n_samples=30).to_csv(tmp_path / "my.csv", index=False)
     words = "--task shop --target sold --methods avmtmkl pooled --runs 1 --jobs 1 -q --out"
     out = tmp_path / "report"

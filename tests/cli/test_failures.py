@@ -114,8 +114,8 @@ def test_the_bench_checks_its_arguments_before_anything_else(say, tmp_path, monk
     def import_extra(*_):
         raise AssertionError("an extra was asked for")
 
-    monkeypatch.setattr("kernelhood.experiments.bench.import_extra", import_extra)
-    module = importlib.import_module("kernelhood.experiments.run")
+    monkeypatch.setattr("kernelhood.paper.bench.import_extra", import_extra)
+    module = importlib.import_module("kernelhood.paper.run")
     monkeypatch.setattr(module, "import_extra", import_extra)
     (tmp_path / "wrong.csv").write_text("a,b\n1,2\n")
     for words, said in (

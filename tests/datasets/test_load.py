@@ -7,7 +7,7 @@ import pytest
 from tiny_files import daily_header, daily_line, load_value, write_load
 
 from kernelhood.datasets import DataFileError, load_load
-from kernelhood.datasets._gefcom import HourlySeries, read_daily
+from kernelhood.datasets.load import HourlySeries, read_daily
 
 MISSING = 24 + 5  # the hour that no zone observed
 CALENDAR = ["year", "season", "month", "weekday", "holiday"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from kernelhood.datasets import DataFileError
-from kernelhood.datasets._parse import read_csv, read_mat, read_text, to_numbers
+from kernelhood.datasets._files import read_csv, read_mat, read_text, to_numbers
 
 
 @pytest.fixture

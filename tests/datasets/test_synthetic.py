@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 
 from kernelhood.datasets import make_multitask
-from kernelhood.datasets.synthetic._functions import BANK, _draw_function, _kernel
+from kernelhood.datasets.synthetic import BANK, _draw_function, _kernel
 
 
 def transfer(relatedness, **arguments):

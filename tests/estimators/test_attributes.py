@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import kernelhood as kh
-from kernelhood.alignment import alignment
+from kernelhood.inspection.model import alignment
 from tests.references import make_samples
 
 

@@ -12,7 +12,7 @@ import kernelhood as kh
 from kernelhood.estimators import METHODS
 from kernelhood.parallel import few_blas_threads
 from kernelhood.solvers import loop
-from kernelhood.solvers.lower_bound import LowerBound
+from kernelhood.solvers.loop import LowerBound
 from tests.references import make_samples
 
 INDEPENDENT = [name for name in METHODS if name != "mt-mkl"]
@@ -101,7 +101,7 @@ def test_a_model_that_misses_from_a_start_is_solved_again_from_nothing(monkeypat
     def lame(problem, *, start=None, tol=1e-3, max_iter=100):
         return whole(problem, start=start, tol=tol, max_iter=max_iter if start is None else 1)
 
-    monkeypatch.setattr("kernelhood.estimators.itl.solve", lame)
+    monkeypatch.setattr("kernelhood.estimators.peers.solve", lame)
     again = kh.KernelSearchCV(model, grid, cv=2, refit=False).fit(data.X, data.y, task=data.task)
     assert np.all(again.cv_results_["max_gap"] <= 1e-8)
     np.testing.assert_allclose(

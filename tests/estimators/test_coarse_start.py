@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.estimators import _coarse
-from kernelhood.estimators import _jointly as jointly
-from kernelhood.pipeline import joint
-from kernelhood.pipeline.joint_samples import _surely_different
+from kernelhood.estimators import jointly
+from kernelhood.estimators import jointly as _coarse
+from kernelhood.estimators import training as joint
+from kernelhood.estimators.training import _surely_different
 from kernelhood.solvers import concave_path
 
 

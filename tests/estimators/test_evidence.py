@@ -10,8 +10,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import kernelhood as kh
-from kernelhood.formulations import Evidence
-from kernelhood.related.prediction import UNSEEN
+from kernelhood.estimators.formulations import Evidence
+from kernelhood.estimators.functions import UNSEEN
+from kernelhood.estimators.reading import TaskRows
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2.0, 2.0, size=(36, 2))
@@ -231,7 +232,7 @@ def test_a_new_task_is_adapted_with_the_noise_that_was_learned():
     values = [m.adapt(X[rows], Y[rows] + 1.0, task="d").predict(NEW, task=["d"] * 7)
               for m in (fitted, other)]  # fmt: skip
     np.testing.assert_allclose(*values, atol=0.05)
-    cost = fitted._adapting_pairs(kh.tasks.TaskRows("d", rows, Y[rows]), np.ones(10), UNSEEN)
+    cost = fitted._adapting_pairs(TaskRows("d", rows, Y[rows]), np.ones(10), UNSEEN)
     np.testing.assert_allclose(1.0 / cost[0].loss.cost, fitted.noise_variance_[0], rtol=1e-9)
     with pytest.raises(ValueError, match="task 'd' learned by adapt"):
         fitted.predict(NEW, task=["d"] * 7, return_std=True)

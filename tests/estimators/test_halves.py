@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 import kernelhood as kh
-from kernelhood.estimators import halves, kernelhood, training_rows
+from kernelhood.estimators import kernelhood, training_rows
+from kernelhood.estimators import model_choice as halves
 from kernelhood.solvers.gaussian import Level, Model, Terms
 
 

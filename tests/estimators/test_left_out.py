@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import kernelhood as kh
-from kernelhood.estimators.conformal import Scores
+from kernelhood.estimators.additive import Scores
 from tests.estimators.test_kernelhood import make_table
 
 

@@ -8,10 +8,12 @@ import pytest
 from sklearn.base import clone
 
 import kernelhood as kh
-from kernelhood.landmarks import Landmarks, capacity, choose_landmarks, features
+from kernelhood.estimators import landmarks as capacity
+from kernelhood.estimators import landmarks as features
+from kernelhood.estimators import related as many_samples
+from kernelhood.estimators.landmarks import Landmarks, choose_landmarks
 from kernelhood.losses import BoxLoss, Loss
-from kernelhood.losses.box import box_loss
-from kernelhood.related import many_samples
+from kernelhood.losses.base import box_loss
 
 N_TASKS, SIZE = 4, 15
 BANK = kh.KernelBank([kh.Gaussian(1.0), kh.Gaussian(2.0), kh.Linear()])

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 import kernelhood as kh
-from kernelhood.alignment import alignment
-from kernelhood.estimators.rpkl import mean_square_distance
+from kernelhood.estimators.neighborhoods import mean_square_distance
+from kernelhood.inspection.model import alignment
 from tests.references import make_samples
 
 BANK = kh.KernelBank([kh.Linear(), kh.Gaussian(1.0), kh.Gaussian(3.0)])

@@ -10,8 +10,8 @@ from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import GridSearchCV
 
 import kernelhood as kh
-from kernelhood.bounds import monte_carlo_complexity
-from kernelhood.estimators.neighborhoods.values import checked_matrix
+from kernelhood.estimators.given_neighborhood import checked_matrix
+from kernelhood.inspection.model import monte_carlo_complexity
 from tests.references import make_samples
 
 BANK = kh.KernelBank([kh.Linear(), kh.Gaussian(1.0), kh.Gaussian(3.0)])

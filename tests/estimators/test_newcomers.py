@@ -7,7 +7,7 @@ from sklearn.svm import SVR
 
 import kernelhood as kh
 from kernelhood.losses import box_loss
-from kernelhood.related.without_intercept import solve_without_intercept
+from kernelhood.solvers.svm import solve_without_intercept
 from tests.estimators.test_relations import (
     BANK,
     EDGES,

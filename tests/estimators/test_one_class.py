@@ -7,7 +7,7 @@ import pytest
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
-from kernelhood.pipeline.classes import completed_classes
+from kernelhood.estimators.data import completed_classes
 
 CORRECTED = {"formulation": "corrected", "beta": 0.01}
 

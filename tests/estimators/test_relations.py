@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import kernelhood as kh
+from kernelhood.estimators.formulations import coefficients
 from kernelhood.kernels import Constant, Gaussian, KernelBank, Linear, Normalized, Precomputed
 from tests.references import conic_optimum, make_samples
 
@@ -73,7 +74,7 @@ def test_the_objective_is_that_of_a_conic_solver(kind, relation, formulation):
     samples = make_samples(kind, SIZES)
     settings = {"formulation": formulation, "eta": 1.0, "intercept": "task"}
     model = fitted(kind, samples, relation=relation, **settings)
-    terms = kh.formulations.coefficients(formulation, model.eta, model.beta)
+    terms = coefficients(formulation, model.eta, model.beta)
     Ks, cost, number = weighted_matrices(model, samples)
     expected = conic_optimum(
         Ks,
@@ -229,7 +230,7 @@ def test_the_map_of_tasks_is_drawn_for_few_and_for_many(count):
     rng = np.random.default_rng(0)
     factor = rng.normal(size=(count, 3))
     factor /= np.linalg.norm(factor, axis=1, keepdims=True)
-    ax = kh.plotting.plot_task_map(factor @ factor.T, [f"t{k}" for k in range(count)])
+    ax = kh.inspection.plot_task_map(factor @ factor.T, [f"t{k}" for k in range(count)])
     assert len(ax.get_xticks()) <= 40
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert len(set(names)) == len(names)

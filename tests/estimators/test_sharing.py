@@ -7,8 +7,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kernelhood as kh
+from kernelhood.estimators.formulations import coefficients
+from kernelhood.estimators.training import JointKernels
 from kernelhood.kernels import Gaussian, KernelBank, Linear, Normalized
-from kernelhood.pipeline.joint import JointKernels
 from tests.references import conic_optimum, make_samples
 
 BANK = KernelBank([Normalized(Linear()), Gaussian(1.0), Gaussian(2.0)])
@@ -47,7 +48,7 @@ def test_the_objective_is_that_of_a_conic_solver(kind, formulation, intercept):
     model = estimator(kind, formulation, specific_cost=2.0, intercept=intercept)
     model.fit(samples.X, samples.y, task=samples.task)
     names = list(model.tasks_)
-    terms = kh.formulations.coefficients(formulation, model.eta, model.beta)
+    terms = coefficients(formulation, model.eta, model.beta)
     number = np.array([names.index(name) for name in samples.task])
     expected = conic_optimum(
         full_matrices(samples, names),

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel, rbf_kernel
 
 import kernelhood as kh
-from kernelhood.kernels import group as group_module
+from kernelhood.kernels import bank as group_module
 from kernelhood.kernels.bank import kernel_name
 from kernelhood.kernels.base import ProductKernel
 

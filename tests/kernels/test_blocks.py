@@ -2,7 +2,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelhood import default_bank
-from kernelhood.kernels.blocks import PointKernels
+from kernelhood.kernels.bank import PointKernels
 
 
 def test_blocks_are_parts_of_the_whole_stack():

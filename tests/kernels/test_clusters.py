@@ -6,9 +6,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import kernelhood as kh
-from kernelhood.kernels import _points
-from kernelhood.kernels import group as group_module
-from kernelhood.kernels._products import Pair, Side
+from kernelhood.kernels import bank as group_module
+from kernelhood.kernels import base as _points
+from kernelhood.kernels.base import Pair, Side
 
 FORMS = pytest.mark.parametrize(
     "form", [np.asarray, sparse.csr_array, sparse.csr_matrix, sparse.csc_array]

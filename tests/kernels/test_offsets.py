@@ -6,9 +6,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import kernelhood as kh
-from kernelhood.kernels import group as group_module
-from kernelhood.kernels._products import Pair, Side
-from kernelhood.kernels.blocks import PointKernels
+from kernelhood.kernels import bank as group_module
+from kernelhood.kernels.bank import PointKernels
+from kernelhood.kernels.base import Pair, Side
 
 OFFSETS = [0.0, 1e3, 1e5, 1e6, 1e7]
 SPREADS = [0.5, 1.0, 3.0]

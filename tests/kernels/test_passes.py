@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelhood.kernels._passes import exponentials, room_for_powers
+from kernelhood.kernels.compiled import exponentials, room_for_powers
 
 
 def exponentials_of(x):

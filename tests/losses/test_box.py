@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelhood.losses import BoxLoss, EpsilonInsensitive, Hinge, box_loss, joined
-from kernelhood.losses.box import (
+from kernelhood.losses.base import (
     best_gap,
     best_intercepts,
     dual_gain,

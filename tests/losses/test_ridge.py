@@ -13,7 +13,7 @@ from kernelhood.losses import (
     as_loss,
     joined,
 )
-from kernelhood.losses.ridge import ridge_gain, ridge_values
+from kernelhood.losses.base import ridge_gain, ridge_values
 
 VALUES = st.floats(-5.0, 5.0)
 

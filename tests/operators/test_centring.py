@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kernelhood.operators import DenseKernels
-from kernelhood.operators.centring import centred
+from kernelhood.operators.dense import centred
 from tests.operators.examples import kernels_of, products_of, written_out
 
 

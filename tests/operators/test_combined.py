@@ -1,7 +1,7 @@
 import numpy as np
 
 from kernelhood.operators import one_task
-from kernelhood.operators.combined import combined_block, combined_matrix, fill_rows
+from kernelhood.operators.base import combined_block, combined_matrix, fill_rows
 from tests.solvers.problems import combination
 
 

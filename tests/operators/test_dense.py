@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelhood.operators import DenseKernels, cells_of, one_task
-from kernelhood.operators.combined import combined_matrix
+from kernelhood.operators.base import combined_matrix
 from tests.operators.examples import KINDS, LAYOUTS, kernels_of, products_of, written_out
 
 

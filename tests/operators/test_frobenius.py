@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelhood.operators import frobenius
-from kernelhood.operators.frobenius import frobenius_gram, joint_gram, task_grams
+from kernelhood.operators import gram as frobenius
+from kernelhood.operators.gram import frobenius_gram, joint_gram, task_grams
 from tests.operators.examples import KINDS, kernels_of, written_out
 from tests.solvers.problems import points, stack
 

@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 
-from kernelhood.operators import (
-    DenseKernels,
-    HeldFeatures,
-    LowRankKernels,
-    feature_gram,
-    low_rank,
-)
-from kernelhood.operators.combined import combined_matrix
+from kernelhood.operators import DenseKernels, HeldFeatures, LowRankKernels, low_rank
+from kernelhood.operators import gram as feature_gram
+from kernelhood.operators.base import combined_matrix
 from kernelhood.penalties import Linear as Price
-from kernelhood.solvers.least_squares.block import block_of
+from kernelhood.solvers.block import block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
 from tests.operators.examples import KINDS, LAYOUTS, kernels_of, products_of

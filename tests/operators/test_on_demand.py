@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from kernelhood import Gaussian, KernelBank, Linear, Normalized
-from kernelhood.kernels.blocks import PointKernels
+from kernelhood.kernels.bank import PointKernels
 from kernelhood.losses import EpsilonInsensitive
 from kernelhood.operators import DenseKernels, OnDemandKernels, on_demand, one_cell
-from kernelhood.operators.combined import combined_matrix
+from kernelhood.operators.base import combined_matrix
 from kernelhood.penalties import Linear as Price
-from kernelhood.solvers import lower_bound
+from kernelhood.solvers import loop as lower_bound
+from kernelhood.solvers import svm
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.dense import svm
-from kernelhood.solvers.loop import solve
-from kernelhood.solvers.lower_bound import LowerBound
+from kernelhood.solvers.loop import LowerBound, solve
 from kernelhood.solvers.problem import Problem
 from tests.operators.examples import KINDS, LAYOUTS, kernels_of, products_of, written_out
 from tests.solvers.problems import LOSSES, loss_of, points

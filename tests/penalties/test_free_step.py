@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kernelhood.penalties.free_step import Ray, bends, damped_minimiser, free_start, ray_step
+from kernelhood.penalties.base import Ray, bends, damped_minimiser, free_start, ray_step
 from tests.solvers.problems import points, stack
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kernelhood.penalties import DualPoint, Linear
-from kernelhood.penalties.free_step import damped_minimiser
+from kernelhood.penalties.base import damped_minimiser
 
 
 def test_the_dual_vector_is_shrunk_until_no_form_is_above_its_price():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kernelhood.penalties import DualPoint, LpBall
-from kernelhood.penalties.lp_ball import p_norm
+from kernelhood.penalties.simplex import p_norm
 
 
 @pytest.mark.parametrize("p", [1.3, 3.0])

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from kernelhood.penalties import nonneg_qp
-from kernelhood.penalties.many_weights import solve_many
-from kernelhood.penalties.nonneg_qp import _active_set, solve_nonneg_qp
+from kernelhood.penalties.nonneg_qp import _active_set, solve_many, solve_nonneg_qp
 
 
 def value(Q, c, x):

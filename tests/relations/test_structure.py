@@ -5,7 +5,14 @@ import pytest
 
 import kernelhood as kh
 from kernelhood.relations import Mixed, SharedFunctions, as_relation
-from kernelhood.task_matrices import Diagonal, Grouped, Ones, Written, as_task_matrices, entrywise
+from kernelhood.relations.matrices import (
+    Diagonal,
+    Grouped,
+    Ones,
+    Written,
+    as_task_matrices,
+    entrywise,
+)
 
 TASKS = list("abcdef")
 NEAR = np.exp(-np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0))))

@@ -10,12 +10,11 @@ from sklearn.datasets import make_classification
 from kernelhood import default_bank
 from kernelhood.losses import BoxLoss, EpsilonInsensitive, Hinge
 from kernelhood.operators import one_task
-from kernelhood.operators.combined import Combined
+from kernelhood.operators.base import Combined
 from kernelhood.penalties import Fixed, Linear, Penalty, Quadratic, Simplex
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.problem import Problem, Solution
 
 LOSSES = ("hinge", "epsilon-insensitive")
 

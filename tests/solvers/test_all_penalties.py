@@ -10,17 +10,9 @@ from sklearn.datasets import load_wine
 
 import kernelhood as kh
 from kernelhood.losses import EpsilonInsensitive, Hinge
-from kernelhood.losses.box import best_intercepts, total_loss
+from kernelhood.losses.base import best_intercepts, total_loss
 from kernelhood.operators import one_task
-from kernelhood.penalties import (
-    Concave,
-    Fixed,
-    Linear,
-    LpBall,
-    Quadratic,
-    SharedSimplices,
-    Simplex,
-)
+from kernelhood.penalties import Concave, Fixed, Linear, LpBall, Quadratic, SharedSimplices, Simplex
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem

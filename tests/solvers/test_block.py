@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelhood.losses.box import best_intercepts, dual_gain, total_loss
+from kernelhood.losses.base import best_intercepts, dual_gain, total_loss
 from kernelhood.operators import one_task
 from kernelhood.solvers.block import Block
 from tests.operators.examples import kernels_of, written_out

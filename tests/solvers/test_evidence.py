@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import minimize
 
 import kernelhood as kh
-from kernelhood.losses.ridge import RidgeLoss
+from kernelhood.losses.base import RidgeLoss
 from kernelhood.operators import DenseKernels, cells_of, one_task
-from kernelhood.operators.weighted_traces import weighted_traces
-from kernelhood.solvers.least_squares.block import block_of
-from kernelhood.solvers.least_squares.evidence import solve_evidence
+from kernelhood.operators.dense import weighted_traces
+from kernelhood.solvers.block import block_of
+from kernelhood.solvers.least_squares import solve_evidence
 
 SIZES = np.array([12, 9, 15])
 RELATIONS = {

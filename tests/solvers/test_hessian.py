@@ -4,8 +4,8 @@ import pytest
 from kernelhood.losses import box_loss
 from kernelhood.operators import one_task
 from kernelhood.solvers import hessian
-from kernelhood.solvers.dense.svm import solve_svm
 from kernelhood.solvers.hessian import secant_hessian, value_hessian
+from kernelhood.solvers.svm import solve_svm
 from tests.operators.examples import KINDS, kernels_of, products_of, written_out
 from tests.solvers.problems import LOSSES, combination, loss_of, points, stack
 

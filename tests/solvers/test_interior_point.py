@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from kernelhood.losses import Hinge
-from kernelhood.losses.box import best_intercepts, dual_gain, svm_gap
-from kernelhood.solvers.central_path import near, sides_of
-from kernelhood.solvers.dense import interior_point
-from kernelhood.solvers.dense.interior_point import solve_interior_point
+from kernelhood.losses.base import best_intercepts, dual_gain, svm_gap
+from kernelhood.solvers import interior_point
+from kernelhood.solvers.interior_point import near, sides_of, solve_interior_point
 from tests.solvers.problems import LOSSES, feasible, loss_of, points, stack
 
 

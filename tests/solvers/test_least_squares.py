@@ -8,8 +8,7 @@ from kernelhood.losses import EpsilonInsensitive, Squared, joined
 from kernelhood.operators import cells_of, one_task
 from kernelhood.operators.dense import DenseKernels
 from kernelhood.penalties import DualPoint, Fixed, Linear, Simplex
-from kernelhood.solvers.block import Block
-from kernelhood.solvers.least_squares.block import LeastSquares, block_of
+from kernelhood.solvers.block import Block, LeastSquares, block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
 from kernelhood.solvers.warm_start import carried_start

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelhood.losses.box import dual_gain, total_loss
+from kernelhood.losses.base import dual_gain, total_loss
 from kernelhood.penalties import DualPoint, Linear, Simplex
-from kernelhood.solvers.solution import recertified
+from kernelhood.solvers.problem import recertified
 from tests.references import optimum
 from tests.solvers.problems import (
     LOSSES,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kernelhood.operators import low_rank
-from kernelhood.operators.combined import combined_matrix
-from kernelhood.solvers.low_rank import cell
-from kernelhood.solvers.low_rank.system import LowRankSystem
+from kernelhood.operators.base import combined_matrix
+from kernelhood.solvers import low_rank_system as cell
+from kernelhood.solvers.low_rank_system import LowRankSystem
 from tests.operators.examples import KINDS, kernels_of
 from tests.operators.test_low_rank import low_rank_of, written_out
 

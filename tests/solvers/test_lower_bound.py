@@ -5,10 +5,9 @@ import pytest
 
 import kernelhood as kh
 from kernelhood.penalties import Concave, DualPoint, Linear, Simplex
-from kernelhood.solvers import lower_bound
+from kernelhood.solvers import loop as lower_bound
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.loop import solve
-from kernelhood.solvers.lower_bound import LowerBound
+from kernelhood.solvers.loop import LowerBound, solve
 from kernelhood.solvers.problem import Problem
 from tests.operators.examples import kernels_of, written_out
 from tests.solvers.problems import (

@@ -1,12 +1,8 @@
 import numpy as np
 import pytest
 
-from kernelhood.operators.frobenius import frobenius_gram
-from kernelhood.solvers.neighborhood import (
-    identity_projection,
-    neighborhood_weights,
-    span_rank,
-)
+from kernelhood.operators.gram import frobenius_gram
+from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights, span_rank
 from tests.solvers.problems import points, stack
 
 

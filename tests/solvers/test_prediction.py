@@ -5,10 +5,9 @@ import pytest
 
 from kernelhood.operators import DenseKernels
 from kernelhood.penalties import Linear, Simplex
-from kernelhood.solvers.block import Block
+from kernelhood.solvers import low_rank_svm as svm
+from kernelhood.solvers.block import Block, LowRankBlock
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.low_rank import svm
-from kernelhood.solvers.low_rank.block import LowRankBlock
 from kernelhood.solvers.problem import Problem
 from tests.operators.examples import KINDS, kernels_of
 from tests.operators.test_low_rank import grouped, low_rank_of, written_out

@@ -2,13 +2,7 @@ import numpy as np
 import pytest
 
 from kernelhood.penalties import DualPoint, Linear, Simplex
-from kernelhood.solvers.solution import (
-    Solution,
-    recertified,
-    relative_gap,
-    solved_ahead,
-    svm_gap,
-)
+from kernelhood.solvers.problem import Solution, recertified, relative_gap, solved_ahead, svm_gap
 
 
 def solution(weights, *, svm_value=3.0, gain=4.0, q=(0.25, 0.25)):

@@ -4,10 +4,10 @@ from sklearn.datasets import load_breast_cancer
 
 import kernelhood as kh
 from kernelhood.penalties import Linear
-from kernelhood.penalties.free_step import line_minimum
+from kernelhood.penalties.base import line_minimum
 from kernelhood.solvers.hessian import bounded_hessian
+from kernelhood.solvers.loop import Move, StepControl
 from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.step_control import Move, StepControl
 from tests.solvers.problems import block_of, loss_of, points, stack, trace_price
 
 

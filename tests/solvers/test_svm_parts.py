@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from kernelhood import Gaussian, KernelBank, Linear, Normalized
-from kernelhood.kernels.blocks import PointKernels
-from kernelhood.losses.box import best_gap
+from kernelhood.kernels.bank import PointKernels
+from kernelhood.losses.base import best_gap
 from kernelhood.operators import OnDemandKernels, cells_of
-from kernelhood.solvers.dense import svm
-from kernelhood.solvers.dense.svm import part_of, solve_by_parts
+from kernelhood.solvers import svm
+from kernelhood.solvers.svm import part_of, solve_by_parts
 from tests.solvers.problems import LOSSES, feasible, loss_of, points
 
 each_loss = pytest.mark.parametrize("kind", LOSSES)

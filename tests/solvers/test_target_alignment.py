@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from kernelhood.operators.frobenius import frobenius_gram
-from kernelhood.solvers.solution import recertified
-from kernelhood.solvers.target_alignment import (
+from kernelhood.operators.gram import frobenius_gram
+from kernelhood.penalties.quadratic import nearest_weights
+from kernelhood.solvers.neighborhood import (
     TargetMatrix,
     centered_alignment_weights,
     certified_etas,
-    nearest_weights,
     solve_aligned,
 )
+from kernelhood.solvers.problem import recertified
 from tests.solvers.problems import LOSSES, block_of, loss_of, points, solve_fixed, stack
 
 each_loss = pytest.mark.parametrize("kind", LOSSES)

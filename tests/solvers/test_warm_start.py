@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelhood.losses import Hinge
-from kernelhood.losses.box import best_intercepts, dual_gain, total_loss
+from kernelhood.losses.base import best_intercepts, dual_gain, total_loss
 from kernelhood.operators import one_task
 from kernelhood.solvers.warm_start import carried_start, closest_start, cut_down, stretched, valued
 from tests.solvers.problems import (

@@ -7,7 +7,7 @@ import pytest
 
 from kernelhood.operators import one_task
 from kernelhood.penalties import LpBall, SharedSimplices
-from kernelhood.penalties.lp_ball import p_norm
+from kernelhood.penalties.simplex import p_norm
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve, start_at
 from kernelhood.solvers.problem import Problem

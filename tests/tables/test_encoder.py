@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kernelhood.columns import MOST_LEVELS
+from kernelhood.kernels.columns import MOST_LEVELS
 from kernelhood.tables import TableEncoder, fit_table
 
 pd = pytest.importorskip("pandas")

@@ -3,8 +3,7 @@ import io
 import pytest
 
 from kernelhood.tables import read_blocks, read_table
-from kernelhood.tables.formats.delimited import delimited_blocks
-from kernelhood.tables.formats.files import ending
+from kernelhood.tables.files import delimited_blocks, ending
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

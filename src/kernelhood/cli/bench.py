@@ -8,13 +8,12 @@ from typing import Any
 
 from kernelhood.cli.roles import add_roles, roles_of
 from kernelhood.datasets._report import Report
-from kernelhood.experiments.bench import report_bench, report_results
-from kernelhood.experiments.data import LOADERS
-from kernelhood.experiments.methods import GRIDS, offered_methods
-from kernelhood.experiments.protocol import METRICS
+from kernelhood.paper.bench import report_bench, report_results
+from kernelhood.paper.methods import GRIDS, offered_methods
+from kernelhood.paper.protocol import LOADERS, METRICS
 from kernelhood.tables import read_table
-from kernelhood.tables.bunch import as_bunch
-from kernelhood.tables.formats.files import ENDINGS, STDIN
+from kernelhood.tables.files import ENDINGS, STDIN
+from kernelhood.tables.roles import as_bunch
 
 _METHODS = "default: all but boosting and one-hot-svm"
 

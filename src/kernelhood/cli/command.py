@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kernelhood._extras import import_extra
+from kernelhood._support import import_extra
 
 if TYPE_CHECKING:
     from kernelhood.datasets._report import Report

@@ -8,12 +8,10 @@ from typing import Any
 from kernelhood.cli.command import check_place
 from kernelhood.cli.roles import add_roles, roles_of
 from kernelhood.datasets._report import Report
-from kernelhood.persistence import save
-from kernelhood.reporting.cells import score_cells, summary_lines
-from kernelhood.reporting.contents import inspect_model
-from kernelhood.reporting.text import grid
+from kernelhood.inspection.contents import grid, inspect_model, score_cells, summary_lines
 from kernelhood.tables import fit_table, read_table
-from kernelhood.tables.formats.files import ending
+from kernelhood.tables.files import ending
+from kernelhood.tables.model_files import save
 
 EXAMPLE = """Examples:
   kernelhood fit loads.csv --task zone --target load --out model.skops

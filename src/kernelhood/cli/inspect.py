@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from kernelhood._files import whole_file
+from kernelhood._support import whole_file
 from kernelhood.cli.command import check_place
 from kernelhood.datasets._report import Report
-from kernelhood.persistence import load, read_header
-from kernelhood.reporting import inspect_model, to_html, to_text
+from kernelhood.inspection.contents import inspect_model, to_text
+from kernelhood.inspection.page import to_html
+from kernelhood.tables.model_files import load, read_header
 
 EXAMPLE = "Example: kernelhood inspect model.skops --out inspection.html"
 

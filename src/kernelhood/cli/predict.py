@@ -9,16 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernelhood._extras import import_extra
-from kernelhood._files import whole_file
+from kernelhood._support import import_extra, whole_file
 from kernelhood.cli.command import check_place, progress_bar
 from kernelhood.datasets._report import Report
-from kernelhood.persistence import load
+from kernelhood.estimators.reading import as_objects
 from kernelhood.tables import TableModel, read_blocks
-from kernelhood.tables.formats.files import STDIN, ending
-from kernelhood.tables.framed import FramedModel
-from kernelhood.tables.model import OWN, SHARED, UNSEEN, warn_of_unseen
-from kernelhood.tasks import as_objects
+from kernelhood.tables.files import STDIN, ending
+from kernelhood.tables.model import OWN, SHARED, UNSEEN, FramedModel, warn_of_unseen
+from kernelhood.tables.model_files import load
 
 EXAMPLE = """Examples:
   kernelhood predict model.skops new.csv --out predictions.csv

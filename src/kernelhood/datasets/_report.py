@@ -6,8 +6,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelhood.datasets._fetch import FetchError, FileStatus, check, fetch
-from kernelhood.datasets._files import BASE_URL, REGISTRY, DataSet, get_data_home
+from kernelhood.datasets._files import (
+    BASE_URL,
+    REGISTRY,
+    DataSet,
+    FetchError,
+    FileStatus,
+    check,
+    fetch,
+    get_data_home,
+)
 
 
 @dataclass(frozen=True)

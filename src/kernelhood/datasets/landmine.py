@@ -10,10 +10,8 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.datasets._arguments import check_flags
-from kernelhood.datasets._bunch import make_bunch
-from kernelhood.datasets._files import find_file, get_data_home
-from kernelhood.datasets._parse import DataFileError, read_mat
+from kernelhood.datasets._bunch import check_flags, make_bunch
+from kernelhood.datasets._files import DataFileError, find_file, get_data_home, read_mat
 
 _N_FEATURES = 9
 _FOLIATED = 15

@@ -12,10 +12,8 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.datasets._arguments import check_count, check_flags, check_pairs
-from kernelhood.datasets._bunch import make_bunch, pair_rows
-from kernelhood.datasets._files import find_file, get_data_home
-from kernelhood.datasets._parse import DataFileError, read_text
+from kernelhood.datasets._bunch import check_count, check_flags, check_pairs, make_bunch, pair_rows
+from kernelhood.datasets._files import DataFileError, find_file, get_data_home, read_text
 
 _N_ROWS, _N_COLUMNS = 16, 8
 _N_PIXELS = _N_ROWS * _N_COLUMNS

@@ -10,10 +10,15 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from kernelhood._typing import Array
-from kernelhood.datasets._arguments import check_count, check_flags
-from kernelhood.datasets._bunch import make_bunch
-from kernelhood.datasets._files import find_file, get_data_home
-from kernelhood.datasets._parse import DataFileError, read_csv, read_mat, to_numbers
+from kernelhood.datasets._bunch import check_count, check_flags, make_bunch
+from kernelhood.datasets._files import (
+    DataFileError,
+    find_file,
+    get_data_home,
+    read_csv,
+    read_mat,
+    to_numbers,
+)
 
 N_INPUTS, N_TORQUES = 21, 7
 _N_COLUMNS = N_INPUTS + N_TORQUES

@@ -12,10 +12,8 @@ from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.datasets._arguments import check_choice, check_count, check_flags
-from kernelhood.datasets._bunch import make_bunch
-from kernelhood.datasets._files import find_file, get_data_home
-from kernelhood.datasets._parse import DataFileError, read_text
+from kernelhood.datasets._bunch import check_choice, check_count, check_flags, make_bunch
+from kernelhood.datasets._files import DataFileError, find_file, get_data_home, read_text
 
 N_USERS = 15
 _MAIL = re.compile(r"(?:[+-]?1)(?: [0-9]+:[0-9]+)* *")

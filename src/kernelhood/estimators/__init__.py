@@ -1,14 +1,24 @@
 """The estimators: one pipeline from X to predictions, one step of it for every method."""
 
-from kernelhood.estimators.averaged import AVMTMKLClassifier, AVMTMKLRegressor
-from kernelhood.estimators.itl import ITLClassifier, ITLRegressor
 from kernelhood.estimators.kernelhood import KernelhoodClassifier, KernelhoodRegressor
 from kernelhood.estimators.kta import KTAClassifier, KTARegressor
-from kernelhood.estimators.mtmkl import MTMKLClassifier, MTMKLRegressor
 from kernelhood.estimators.mtonmkl import MTONMKLClassifier, MTONMKLRegressor
-from kernelhood.estimators.onjkl import ONJKLClassifier, ONJKLRegressor
-from kernelhood.estimators.pooled import PooledClassifier, PooledRegressor
-from kernelhood.estimators.rpkl import RPKLClassifier, RPKLRegressor
+from kernelhood.estimators.neighborhoods import (
+    ONJKLClassifier,
+    ONJKLRegressor,
+    RPKLClassifier,
+    RPKLRegressor,
+)
+from kernelhood.estimators.peers import (
+    AVMTMKLClassifier,
+    AVMTMKLRegressor,
+    ITLClassifier,
+    ITLRegressor,
+    MTMKLClassifier,
+    MTMKLRegressor,
+    PooledClassifier,
+    PooledRegressor,
+)
 
 METHODS = {
     "itl": (ITLClassifier, ITLRegressor),

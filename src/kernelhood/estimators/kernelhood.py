@@ -23,30 +23,30 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.additive import Scaled
-from kernelhood.estimators.conformal import Scores, checked_levels
-from kernelhood.estimators.halves import banks, best_logits, best_terms, with_terms
+from kernelhood.estimators.additive import Scaled, Scores, checked_levels
 from kernelhood.estimators.model_choice import (
     Fit,
+    banks,
+    best_logits,
+    best_terms,
     not_worse_than_levels,
     start_of,
     with_a_power,
     with_or_without_occasions,
+    with_terms,
 )
 from kernelhood.estimators.multilevel import MultilevelModel
-from kernelhood.estimators.target_units import Units, has_outliers
-from kernelhood.estimators.training_rows import TrainingRows, same_events
+from kernelhood.estimators.reading import as_target, missing, numeric_target, some_of
+from kernelhood.estimators.training_rows import TrainingRows, Units, has_outliers, same_events
 from kernelhood.kernels.terms import TermBank
-from kernelhood.likelihoods import (
+from kernelhood.solvers.gaussian import Level, Model, Terms
+from kernelhood.solvers.likelihoods import (
     Found,
     fit_gaussian,
     fit_logistic,
     fit_student_t,
     settled_logits,
 )
-from kernelhood.pipeline.reading import as_target, numeric_target
-from kernelhood.solvers.gaussian import Level, Model, Terms
-from kernelhood.tasks import missing, some_of
 
 #: With more rows than this weights are learned from so many, and take a few steps with all.
 _LEARNED = 3_000

@@ -8,19 +8,18 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from kernelhood.alignment import cosine
-from kernelhood.pipeline.docs import documented
-from kernelhood.pipeline.inspection import Neighborhood, NeighborhoodInspection
-from kernelhood.pipeline.problem import TaskProblem, TaskSolution
-from kernelhood.pipeline.targets import MultiTaskClassifier, MultiTaskRegressor
-from kernelhood.pipeline.task_kernels import TaskKernels, fit_svm
-from kernelhood.solvers.solution import Solution
-from kernelhood.solvers.target_alignment import (
+from kernelhood.estimators.data import TaskProblem, TaskSolution
+from kernelhood.estimators.docs import documented
+from kernelhood.estimators.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.estimators.training import TaskKernels, fit_svm
+from kernelhood.inspection.model import Neighborhood, NeighborhoodInspection, cosine
+from kernelhood.solvers.neighborhood import (
     TargetMatrix,
     centered_alignment_weights,
     certified_etas,
     solve_aligned,
 )
+from kernelhood.solvers.problem import Solution
 
 
 class _AlignedStep(NeighborhoodInspection):

@@ -8,27 +8,25 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelhood.calibration.classifier import ProbabilisticClassifier
-from kernelhood.estimators._formulation_search import FormulationSearch
-from kernelhood.estimators._posterior import GaussianRegression
-from kernelhood.estimators.neighborhoods.step import GivenNeighborhoodStep
-from kernelhood.formulations import NAMED, Formulation
+from kernelhood.estimators.data import TaskProblem, TaskSolution
+from kernelhood.estimators.docs import documented
+from kernelhood.estimators.formulations import NAMED, Formulation
+from kernelhood.estimators.given_neighborhood import GivenNeighborhoodStep
+from kernelhood.estimators.jointly import FormulationSearch
+from kernelhood.estimators.probability import ProbabilisticClassifier
+from kernelhood.estimators.targets import MultiTaskClassifier
+from kernelhood.estimators.training import TaskKernels
+from kernelhood.estimators.uncertainty import CalibratedRegressor, GaussianRegression
+from kernelhood.inspection.model import Neighborhood
 from kernelhood.losses import Loss, RidgeLoss
 from kernelhood.penalties import Concave, LogDeterminant, Penalty
-from kernelhood.pipeline.docs import documented
-from kernelhood.pipeline.inspection import Neighborhood
-from kernelhood.pipeline.problem import TaskProblem, TaskSolution
-from kernelhood.pipeline.targets import MultiTaskClassifier
-from kernelhood.pipeline.task_kernels import TaskKernels
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave
-from kernelhood.solvers.least_squares.evidence import solve_evidence
+from kernelhood.solvers.least_squares import solve_evidence
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection
-from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.problem import Problem, Solution
 from kernelhood.solvers.warm_start import valued
-from kernelhood.uncertainty.intervals import CalibratedRegressor
 
 _LARGE, _THINNING = 1200, 3
 

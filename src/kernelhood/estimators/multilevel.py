@@ -22,7 +22,6 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.columns import Column, as_pandas
 from kernelhood.estimators.additive import (
     AdditiveFunction,
     Scaled,
@@ -30,13 +29,7 @@ from kernelhood.estimators.additive import (
     make_level,
     varies_within,
 )
-from kernelhood.estimators.training_rows import TrainingRows, same_events, tiled, unfolded
-from kernelhood.kernels.terms import TermBank
-from kernelhood.likelihoods import Found
-from kernelhood.parallel import few_blas_threads
-from kernelhood.relations import TaskGroups
-from kernelhood.solvers.gaussian import Level, Point, Terms
-from kernelhood.tasks import (
+from kernelhood.estimators.reading import (
     ONLY_TASK,
     check_task,
     known_tasks,
@@ -45,6 +38,13 @@ from kernelhood.tasks import (
     take_column,
     unseen_tasks,
 )
+from kernelhood.estimators.training_rows import TrainingRows, same_events, tiled, unfolded
+from kernelhood.kernels.columns import Column, as_pandas
+from kernelhood.kernels.terms import TermBank
+from kernelhood.parallel import few_blas_threads
+from kernelhood.relations import TaskGroups
+from kernelhood.solvers.gaussian import Level, Point, Terms
+from kernelhood.solvers.likelihoods import Found
 
 #: The scale of the prior on variances, in variances of the targets.
 PRIOR = 0.01

@@ -3,17 +3,19 @@
 from kernelhood.kernels.auto import BANKS, AutoBank
 from kernelhood.kernels.bank import KernelBank, default_bank
 from kernelhood.kernels.base import Kernel
-from kernelhood.kernels.composed import Directions, Interaction
-from kernelhood.kernels.discrete import Constant, Equality
 from kernelhood.kernels.inputs import FittedInputs, InputSummary
-from kernelhood.kernels.precomputed import Precomputed
 from kernelhood.kernels.standard import (
+    Constant,
     Custom,
+    Directions,
+    Equality,
     Gaussian,
+    Interaction,
     Linear,
     Normalized,
     Pairwise,
     Polynomial,
+    Precomputed,
     as_kernel,
 )
 

@@ -11,11 +11,16 @@ import numpy as np
 
 from kernelhood.kernels.bank import KernelBank
 from kernelhood.kernels.base import Kernel
-from kernelhood.kernels.composed import Directions, Interaction
-from kernelhood.kernels.discrete import Constant, Equality
-from kernelhood.kernels.inputs import InputSummary
-from kernelhood.kernels.layout import Layout, Places
-from kernelhood.kernels.standard import Gaussian, Linear, Polynomial
+from kernelhood.kernels.inputs import InputSummary, Layout, Places
+from kernelhood.kernels.standard import (
+    Constant,
+    Directions,
+    Equality,
+    Gaussian,
+    Interaction,
+    Linear,
+    Polynomial,
+)
 
 Named = tuple[str, Kernel]
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from kernelhood._typing import Array
-from kernelhood.kernels._points import quiet, square_norms
-from kernelhood.kernels._products import Products
-from kernelhood.kernels.base import Kernel, Points, ProductKernel, inverse_norms, restrict
+from kernelhood.kernels.base import (
+    Columns,
+    Kernel,
+    Points,
+    ProductKernel,
+    Products,
+    inverse_norms,
+    quiet,
+    restrict,
+    square_norms,
+)
 
 
 @dataclass(frozen=True)
@@ -256,3 +266,223 @@ def as_kernel(kernel: Any) -> Kernel:
         "a kernel must be a kernelhood kernel, a scikit-learn kernel name or a callable, "
         f"got {type(kernel).__name__}."
     )
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """The constant 1.
+
+    Its functions are constants: under a relation that gives tasks a part of their own, they are
+    intercepts that are shrunk. Where a task has a free intercept besides, they change nothing.
+
+    Examples
+    --------
+    >>> Constant()([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]])
+    array([[1., 1.]])
+    """
+
+    def evaluate(self, X: Points, Z: Points) -> Array:
+        """Return ones."""
+        return np.ones((X.shape[0], Z.shape[0]))
+
+    def diagonal(self, X: Points) -> Array:
+        """Return ones."""
+        return np.ones(X.shape[0])
+
+
+@dataclass(frozen=True)
+class Equality(Kernel):
+    """One where two points agree in all its columns, zero elsewhere; NaN agrees with nothing.
+
+    Parameters
+    ----------
+    columns : sequence of int or str, optional
+        The features that have to agree; all of them by default.
+
+    Examples
+    --------
+    >>> Equality()([[1.0], [2.0]], [[2.0], [2.0], [3.0]])
+    array([[0., 0., 0.],
+           [1., 1., 0.]])
+    """
+
+    def evaluate(self, X: Points, Z: Points) -> Array:
+        """Return where the points agree."""
+        X, Z = _dense(X), _dense(Z)
+        same = np.ones((X.shape[0], Z.shape[0]), dtype=np.bool_)
+        for left, right in zip(X.T, Z.T, strict=True):
+            same &= left[:, None] == right
+        return same.astype(np.float64)
+
+    def diagonal(self, X: Points) -> Array:
+        """Return ones, and zeros for points with a NaN."""
+        points = _dense(restrict(X, self.columns))
+        return np.asarray(~np.isnan(points).any(axis=1), dtype=np.float64)
+
+
+def _dense(X: Points) -> Array:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
+
+
+@dataclass(frozen=True)
+class Interaction(Kernel):
+    """The product of kernels: points are alike where all of them say so.
+
+    With `Equality` on a category and `Linear` on numbers, every category has a linear function of
+    its own. A product of positive semi-definite kernels is one, too.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, str or callable
+        Two or more, each with columns of its own.
+
+    Examples
+    --------
+    >>> from kernelhood import Equality, Interaction, Linear
+    >>> by_shop = Interaction([Equality(columns=[0]), Linear(columns=[1])])
+    >>> by_shop([[1.0, 2.0], [2.0, 3.0]], [[1.0, 5.0], [2.0, 5.0]])
+    array([[10.,  0.],
+           [ 0., 15.]])
+    """
+
+    kernels: Any
+
+    def __post_init__(self) -> None:
+        if self.columns is not None:
+            raise ValueError("columns of an Interaction are those of its kernels: give them there.")
+        parts = tuple(as_kernel(kernel) for kernel in self.kernels)
+        if len(parts) < 2:
+            raise ValueError(f"kernels of an Interaction must be two or more, got {len(parts)}.")
+        object.__setattr__(self, "kernels", parts)
+
+    def evaluate(self, X: Points, Z: Points) -> Array:
+        """Return the product of the matrices."""
+        return np.asarray(reduce(np.multiply, (kernel(X, Z) for kernel in self.kernels)))
+
+    def diagonal(self, X: Points) -> Array:
+        """Return the product of the diagonals."""
+        return np.asarray(reduce(np.multiply, (kernel.diagonal(X) for kernel in self.kernels)))
+
+    def with_columns(self, columns: Columns) -> Self:
+        """Return the product with these columns for kernels that see all."""
+        parts = [
+            one if one.columns is not None else one.with_columns(columns) for one in self.kernels
+        ]
+        return replace(self, kernels=tuple(parts))
+
+    def resolved(self, numbers: Mapping[str, int]) -> Self:
+        """Return the product with names of columns replaced by numbers."""
+        return replace(self, kernels=tuple(kernel.resolved(numbers) for kernel in self.kernels))
+
+
+@dataclass(frozen=True)
+class Directions(Changed):
+    """A kernel of points divided by their lengths: only their directions count.
+
+    With counts of words, long and short texts on one subject are alike so. A point at 0 stays
+    there.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        What sees the directions; the columns are those of this kernel.
+
+    Examples
+    --------
+    >>> from kernelhood import Directions, Gaussian
+    >>> Directions(Gaussian(1.0))([[3.0, 4.0]], [[6.0, 8.0], [-3.0, -4.0]]).round(3)
+    array([[1.   , 0.135]])
+    """
+
+    def evaluate(self, X: Points, Z: Points) -> Array:
+        """Return the kernel's matrix for the directions."""
+        left = directions(X)
+        return np.asarray(self.kernel(left, left if Z is X else directions(Z)))
+
+    def diagonal(self, X: Points) -> Array:
+        """Return the kernel's diagonal for the directions."""
+        return np.asarray(self.kernel.diagonal(directions(restrict(X, self.columns))))
+
+
+def directions(X: Points) -> Points:
+    """Return points divided by their lengths; those at 0 stay there."""
+    scale = inverse_norms(square_norms(X))
+    if sparse.issparse(X):
+        return sparse.diags_array(scale).dot(X).tocsr()
+    return X * scale[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """A kernel on row numbers, given by its matrix on all rows.
+
+    The points are one column of row numbers, so that cross-validation can split them as it splits
+    any other data.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_rows, n_rows)
+        Symmetric.
+    columns : sequence of one int or str, optional
+        The feature that holds the row number, where there are several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]]))([[1]], [[0], [1]])
+    array([[1., 3.]])
+    """
+
+    K: Array = field(repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        K = np.array(self.K, dtype=np.float64)
+        if K.ndim != 2 or K.shape[0] != K.shape[1]:
+            raise ValueError(f"K of Precomputed must be square, got shape {K.shape}.")
+        if not np.all(np.isfinite(K)):
+            raise ValueError("K of Precomputed must be finite, it holds NaN or infinity.")
+        if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * max(1.0, float(np.abs(K).max()))):
+            raise ValueError("K of Precomputed must be symmetric: K[i, j] = K[j, i].")
+        K.setflags(write=False)
+        object.__setattr__(self, "K", K)
+
+    def evaluate(self, X: Points, Z: Points) -> Array:
+        """Return the entries of K for the row numbers in X and Z.
+
+        Rows that are equally far apart are read where they are, without a copy.
+        """
+        rows = self._rows(X)
+        columns = rows if Z is X else self._rows(Z)
+        one, other = _as_slice(rows), _as_slice(columns)
+        if one is None or other is None:
+            return np.asarray(self.K[np.ix_(rows, columns)])
+        return np.asarray(self.K[one, other])
+
+    def diagonal(self, X: Points) -> Array:
+        """Return the entries on K's diagonal."""
+        return np.asarray(np.diag(self.K)[self._rows(restrict(X, self.columns))])
+
+    def _rows(self, X: Points) -> Any:
+        numbers = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        if numbers.shape[1] != 1:
+            raise ValueError(
+                f"Precomputed needs one column of row numbers, got {numbers.shape[1]}: "
+                "name it by columns=[...]."
+            )
+        rows = np.rint(numbers[:, 0]).astype(np.intp)
+        if np.any(rows != numbers[:, 0]) or np.any(rows < 0) or np.any(rows >= len(self.K)):
+            raise ValueError(
+                f"row numbers for Precomputed must be integers from 0 to {len(self.K) - 1}."
+            )
+        return rows
+
+
+def _as_slice(rows: Any) -> slice | None:
+    """Return ascending numbers that are equally far apart as a slice, others as None."""
+    if len(rows) == 0:
+        return None
+    step = int(rows[1] - rows[0]) if len(rows) > 1 else 1
+    if step < 1 or np.any(np.diff(rows) != step):
+        return None
+    return slice(int(rows[0]), int(rows[-1]) + 1, step)

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.columns import (
+from kernelhood.kernels.base import off_the_median
+from kernelhood.kernels.columns import (
     CategoryColumn,
     Column,
     DateColumn,
@@ -27,9 +28,8 @@ from kernelhood.columns import (
     learn_column,
     to_plain,
 )
-from kernelhood.kernels._points import off_the_median
-from kernelhood.kernels.composed import directions
-from kernelhood.kernels.layout import median_distance
+from kernelhood.kernels.inputs import median_distance
+from kernelhood.kernels.standard import directions
 
 #: Spreads of curves on single columns and on all of them, in median distances.
 _COLUMN_SPREADS = (0.5, 2.0)

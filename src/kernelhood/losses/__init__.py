@@ -1,13 +1,22 @@
 """Losses: what a wrong prediction costs, one file a loss."""
 
-from kernelhood.losses.base import Loss, SampleLoss, joined
-from kernelhood.losses.box import BoxLoss, box_loss
-from kernelhood.losses.epsilon_insensitive import EpsilonInsensitive
-from kernelhood.losses.hinge import Hinge
-from kernelhood.losses.names import REGRESSION_LOSSES, as_loss
-from kernelhood.losses.quantile import Quantile
-from kernelhood.losses.ridge import RidgeLoss, ridge_loss
-from kernelhood.losses.squared import Squared
+from kernelhood.losses.base import (
+    BoxLoss,
+    Loss,
+    RidgeLoss,
+    SampleLoss,
+    box_loss,
+    joined,
+    ridge_loss,
+)
+from kernelhood.losses.standard import (
+    REGRESSION_LOSSES,
+    EpsilonInsensitive,
+    Hinge,
+    Quantile,
+    Squared,
+    as_loss,
+)
 
 __all__ = [
     "REGRESSION_LOSSES",

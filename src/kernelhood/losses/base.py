@@ -1,14 +1,373 @@
-"""What a loss has to say: its box or its ridge, and a key that tells it from others."""
+"""The two-sided hinge: what every loss with a box looks like to the solvers.
+
+    loss_i(f) = upper_i * max(0, target_i - epsilon - f) - lower_i * max(0, f - target_i - epsilon)
+
+Its conjugate puts the signed dual vector v into the box ``lower <= v <= upper``:
+
+    max over v of   target'v - epsilon |v|_1 - 1/2 v'Kv,    lower <= v <= upper
+
+with ``1'v = 0`` over every group of samples that has an intercept of its own.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
-from kernelhood._typing import Array, Indices
-from kernelhood.losses.box import BoxLoss
-from kernelhood.losses.ridge import RidgeLoss
+import numpy as np
+
+from kernelhood._compiled import compiled, inlined
+from kernelhood._typing import Array, Flags, Indices
+
+
+class BoxLoss(NamedTuple):
+    """The loss of one SVM at its samples.
+
+    Attributes
+    ----------
+    target : ndarray of shape (n_samples,)
+        The labels -1 and +1, or the regression targets.
+    lower, upper : ndarray of shape (n_samples,)
+        The box of the signed dual vector; ``lower <= 0 <= upper`` and ``lower < upper``.
+    epsilon : float
+        Half the width of the insensitive tube; 0 for the hinge loss.
+    group_starts : ndarray of int, shape (n_groups + 1,)
+        Where each group of samples with a common intercept starts, and the number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import box_loss
+    >>> loss = box_loss(np.array([0.5, 2.0]), -np.ones(2), np.ones(2), epsilon=0.1)
+    >>> loss.feasible(np.array([3.0, -0.5])).tolist()
+    [0.5, -0.5]
+    """
+
+    target: Array
+    lower: Array
+    upper: Array
+    epsilon: float
+    group_starts: Indices
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self], group_starts: Indices) -> Self:
+        """Return several losses side by side, with the intercepts' groups that are given.
+
+        Parameters
+        ----------
+        parts : sequence of BoxLoss
+            With the same epsilon.
+        group_starts : ndarray of int, shape (n_groups + 1,)
+            Of the groups among all samples.
+        """
+        return cls(
+            np.concatenate([one.target for one in parts]),
+            np.concatenate([one.lower for one in parts]),
+            np.concatenate([one.upper for one in parts]),
+            parts[0].epsilon,
+            group_starts.astype(np.intp),
+        )
+
+    def part(self, kept: Flags, times: float) -> BoxLoss:
+        """Return the loss of some samples with one intercept, each counted several times."""
+        lower, upper = times * self.lower[kept], times * self.upper[kept]
+        return box_loss(self.target[kept], lower, upper, self.epsilon)
+
+    def feasible(self, v: Array) -> Array:
+        """Return a dual vector near another one: in the box, and of sum zero in every group.
+
+        What a group's sum has too much is taken from the entries of its own sign, each by the
+        same share: they stay in the box, since it holds zero.
+        """
+        found = np.clip(v, self.lower, self.upper)
+        for begin, end in pairwise(self.group_starts):
+            own = found[begin:end]
+            rest = float(own.sum())
+            moved = own * rest > 0.0
+            total = float(own[moved].sum())
+            own[moved] *= 1.0 - rest / total if total != 0.0 else 1.0
+        return found
+
+
+def box_loss(target: Array, lower: Array, upper: Array, epsilon: float = 0.0) -> BoxLoss:
+    """Return the loss of samples that have one intercept in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import box_loss
+    >>> box_loss(np.array([1.0, -1.0]), np.zeros(2), np.ones(2)).group_starts.tolist()
+    [0, 2]
+    """
+    starts = np.array([0, len(target)], dtype=np.intp)
+    return BoxLoss(target, lower, upper, float(epsilon), starts)
+
+
+def best_intercepts(Kv: Array, loss: BoxLoss) -> Array:
+    """Return for every group the intercept b that minimises the total loss of ``Kv + b``.
+
+    The loss is piecewise linear in b: its slope is ``-sum(upper)`` far to the left, grows by
+    ``upper_i`` at ``target_i - epsilon - Kv_i`` and by ``-lower_i`` at
+    ``target_i + epsilon - Kv_i``. If it is zero on an interval, the middle is returned.
+
+    Parameters
+    ----------
+    Kv : ndarray of shape (n_samples,)
+        Function values without intercept.
+    loss : BoxLoss
+        The loss.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+    """
+    return _values(np.zeros_like(Kv), Kv, loss)[0]
+
+
+def _values(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, float, float, float]:
+    """Return the best intercepts, the total loss with them, the dual gain and ``v'Kv``."""
+    intercepts, room = np.empty(len(loss.group_starts) - 1), np.empty((2, 2 * len(Kv)))
+    return intercepts, *_write_intercepts(v, Kv, *loss, room, intercepts)
+
+
+@compiled
+def _write_intercepts(
+    v: Array,
+    Kv: Array,
+    target: Array,
+    lower: Array,
+    upper: Array,
+    epsilon: float,
+    starts: Indices,
+    kinks: Array,
+    intercepts: Array,
+) -> tuple[float, float, float]:
+    """Write the intercepts, return the numbers; kinks and jumps are the two rows of `kinks`."""
+    loss, gain, form = 0.0, 0.0, 0.0
+    for g in range(intercepts.shape[0]):
+        size, total = starts[0], 0.0
+        for i in range(starts[g], starts[g + 1]):
+            rest, total = target[i] - Kv[i], total + upper[i]
+            if upper[i] > 0.0:
+                kinks[0, size], kinks[1, size] = rest - epsilon, upper[i]
+                size += 1
+            if lower[i] < 0.0:
+                kinks[0, size], kinks[1, size] = rest + epsilon, -lower[i]
+                size += 1
+        intercept = _crossing(kinks, size, total)
+        intercepts[g] = intercept
+        for i in range(starts[g], starts[g + 1]):
+            rest = target[i] - Kv[i] - intercept
+            if rest > epsilon:
+                loss += upper[i] * (rest - epsilon)
+            elif rest < -epsilon:
+                loss += lower[i] * (rest + epsilon)
+            gain += target[i] * v[i] - epsilon * abs(v[i])
+            form += v[i] * Kv[i]
+    return loss, gain, form
+
+
+@inlined
+def _swap(kinks: Array, i: int, j: int) -> None:
+    """Swap two kinks."""
+    for row in range(2):
+        kinks[row, i], kinks[row, j] = kinks[row, j], kinks[row, i]
+
+
+@inlined
+def _crossing(kinks: Array, size: int, total: float) -> float:
+    """Return where a slope that is -total at first and grows by a jump at each kink becomes zero.
+
+    The kinks are not sorted: around one of them those before and after it are told apart, and the
+    search goes on among those where the crossing is. They are reordered.
+    """
+    flat, slope, beyond = 1e-12 * total, -total, np.inf
+    first, last = size - size, size
+    while True:
+        middle = kinks[0, (first + last) // 2]
+        before, after, k = first, last, first
+        left, here = slope, 0.0
+        while k < after:
+            if kinks[0, k] > middle:
+                after -= 1
+                _swap(kinks, k, after)
+                continue
+            if kinks[0, k] < middle:
+                left += kinks[1, k]
+                _swap(kinks, k, before)
+                before += 1
+            else:
+                here += kinks[1, k]
+            k += 1
+        if left >= -flat and before > first:
+            last, beyond = before, middle
+        elif left + here < -flat and after < last:
+            first, slope = after, left + here
+        else:
+            break
+    if left + here > flat:
+        return middle
+    for k in range(after, last):
+        beyond = kinks[0, k] if kinks[0, k] < beyond else beyond
+    return 0.5 * (middle + beyond) if beyond < np.inf else middle
+
+
+def total_loss(Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
+    """Return the sum of the two-sided hinge losses of ``Kv`` plus each group's intercept."""
+    rest = loss.target - Kv - np.repeat(intercepts, np.diff(loss.group_starts))
+    above, below = np.maximum(rest - loss.epsilon, 0.0), np.maximum(-rest - loss.epsilon, 0.0)
+    return float(loss.upper @ above - loss.lower @ below)
+
+
+def dual_gain(v: Array, loss: BoxLoss) -> float:
+    """Return ``target'v - epsilon |v|_1``, the dual objective without its quadratic part."""
+    return float(loss.target @ v - loss.epsilon * np.abs(v).sum())
+
+
+def svm_gap(v: Array, Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
+    """Return the duality gap between a feasible v and the function ``Kv`` plus intercepts."""
+    return float(v @ Kv) + total_loss(Kv, intercepts, loss) - dual_gain(v, loss)
+
+
+def best_gap(v: Array, Kv: Array, loss: BoxLoss) -> float:
+    """Return the duality gap of a feasible v with the best intercepts."""
+    _, lost, gain, form = _values(v, Kv, loss)
+    return form + lost - gain
+
+
+def svm_values(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, float, float]:
+    """Return the best intercepts, the primal value with them, and the linear term of the dual.
+
+    Parameters
+    ----------
+    v, Kv : ndarray of shape (n_samples,)
+        A dual vector and its product with the kernel.
+    loss : BoxLoss
+        The loss.
+    """
+    intercepts, lost, gain, form = _values(v, Kv, loss)
+    return intercepts, lost + 0.5 * form, gain
+
+
+# The squared loss at the samples of one problem: no box, but a ridge beside the kernel.
+#
+#     loss_i(f) = 1/2 cost_i (target_i - f)^2
+#
+# Its conjugate bends the dual instead of bounding it:
+#
+#     max over v of   target'v - 1/2 sum_i v_i^2 / cost_i - 1/2 v'Kv
+#
+# with ``1'v = 0`` over every group of samples that has an intercept of its own. The solution is
+# that
+# of a linear system with the matrix ``K + diag(1 / cost)``, in which every sample is free.
+
+
+class RidgeLoss(NamedTuple):
+    """The squared loss of one problem at its samples.
+
+    Attributes
+    ----------
+    target : ndarray of shape (n_samples,)
+        The regression targets.
+    cost : ndarray of shape (n_samples,)
+        C times the weight of each sample, positive.
+    group_starts : ndarray of int, shape (n_groups + 1,)
+        Where each group of samples with a common intercept starts, and the number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import ridge_loss
+    >>> ridge_loss(np.array([1.0, 2.0]), np.ones(2)).feasible(np.array([3.0, 1.0])).tolist()
+    [1.0, -1.0]
+    """
+
+    target: Array
+    cost: Array
+    group_starts: Indices
+
+    @property
+    def lower(self) -> Array:
+        """Minus infinity for every sample: there is no box."""
+        return np.full(len(self.target), -np.inf)
+
+    @property
+    def upper(self) -> Array:
+        """Infinity for every sample."""
+        return np.full(len(self.target), np.inf)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self], group_starts: Indices) -> Self:
+        """Return several losses side by side, with the intercepts' groups that are given."""
+        return cls(
+            np.concatenate([one.target for one in parts]),
+            np.concatenate([one.cost for one in parts]),
+            group_starts.astype(np.intp),
+        )
+
+    def part(self, kept: Flags, times: float) -> RidgeLoss:
+        """Return the loss of some samples with one intercept, each counted several times."""
+        return ridge_loss(self.target[kept], times * self.cost[kept])
+
+    def feasible(self, v: Array) -> Array:
+        """Return a dual vector near another one that sums to zero over every group."""
+        return v - self.spread(self.sums(v) / np.diff(self.group_starts))
+
+    def spread(self, by_group: Array) -> Array:
+        """Return a number for each group as one for each sample."""
+        return np.repeat(by_group, np.diff(self.group_starts))
+
+    def sums(self, values: Array) -> Array:
+        """Return the sum over each group."""
+        return np.add.reduceat(values, self.group_starts[:-1])
+
+
+def ridge_loss(target: Array, cost: Array) -> RidgeLoss:
+    """Return the squared loss of samples that have one intercept in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.losses import ridge_loss
+    >>> ridge_loss(np.array([1.0, 2.0]), np.ones(2)).group_starts.tolist()
+    [0, 2]
+    """
+    return RidgeLoss(target, cost, np.array([0, len(target)], dtype=np.intp))
+
+
+def ridge_values(v: Array, Kv: Array, loss: RidgeLoss) -> tuple[Array, float, float, float]:
+    """Return the best intercepts, the primal value with them, and the two parts of the dual.
+
+    The intercepts are weighted means of what the function misses.
+
+    Parameters
+    ----------
+    v, Kv : ndarray of shape (n_samples,)
+        A dual vector and its product with the kernel.
+    loss : RidgeLoss
+        The loss.
+
+    Returns
+    -------
+    intercepts : ndarray of shape (n_groups,)
+        The intercepts.
+    value, gain, bend : float
+        The primal value, ``target'v - bend``, and ``1/2 sum_i v_i^2 / cost_i``.
+    """
+    rest = loss.target - Kv
+    intercepts = loss.sums(loss.cost * rest) / loss.sums(loss.cost)
+    rest = rest - loss.spread(intercepts)
+    value = 0.5 * float(v @ Kv) + 0.5 * float(loss.cost @ rest**2)
+    return intercepts, value, *ridge_gain(v, loss)
+
+
+def ridge_gain(v: Array, loss: RidgeLoss) -> tuple[float, float]:
+    """Return the dual objective without the kernel's part, and how much of it bends downwards."""
+    bend = 0.5 * float(np.sum(v**2 / loss.cost))
+    return float(loss.target @ v) - bend, bend
+
 
 #: A loss at its samples, as the solvers take it.
 SampleLoss = BoxLoss | RidgeLoss

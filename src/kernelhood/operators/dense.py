@@ -1,18 +1,285 @@
-"""Base kernels whose matrices are in memory."""
+"""Kernels whose digits would be lost: nearly constant ones are centred, rounding is made positive.
+
+A dual vector sums to zero over every group of samples with an intercept. A kernel ``g + k`` with a
+constant g that is large beside k gives such a vector the same products as k, up to a constant that
+the intercept takes up; but computed with g, they lose as many digits as g has more than k. Features
+with a large offset, or constant ones, make linear and polynomial kernels of this kind.
+
+Where kernels are of very different size, what rounding has left of a large one may be as large as a
+small one, and is not positive semidefinite. A ridge of its size makes it so.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from kernelhood._compiled import compiled
-from kernelhood._typing import Array, Indices
-from kernelhood.operators.base import ALL, OWN, KernelOperator
-from kernelhood.operators.cells import Cells, one_cell
-from kernelhood.operators.combined import Combined, add_rows, combined_block
-from kernelhood.operators.sources import add_sources
+from kernelhood._typing import Array, Flags, Indices
+from kernelhood.operators.base import (
+    ALL,
+    OWN,
+    Cells,
+    Combined,
+    KernelOperator,
+    add_rows,
+    cells_of,
+    combined_block,
+    one_cell,
+)
+
+_NEARLY_CONSTANT = 1e-6
+_ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+_ALL_ROUNDING = 8.0
+_FAR_APART = 1e6
+
+
+@dataclass(frozen=True)
+class Centred:
+    """An operator with some of its kernels centred.
+
+    Attributes
+    ----------
+    operator : KernelOperator
+        The kernels; those that are constant to rounding are zero.
+    means : ndarray of shape (n_kernels, n_samples), or None
+        What was taken away from the rows of each kernel; None where nothing was.
+    """
+
+    operator: KernelOperator
+    means: Array | None = None
+
+    def shifts(self, weights: Array, v: Array) -> Array:
+        """Return by how much the means raise the values of each cell's samples."""
+        assert self.means is not None
+        operator, starts = self.operator, self.operator.cells.starts
+        far, near, between = operator.split(weights)
+        by_cell = np.add.reduceat(self.means * v, starts[:-1], axis=1)
+        shift = np.full(len(starts) - 1, float(far @ by_cell.sum(axis=1)))
+        if len(near):
+            shift += np.einsum("cm,mc->c", near, by_cell)
+        for B, theta in zip(operator.joins, between, strict=True):
+            shift += B @ (theta @ by_cell)
+        return shift
+
+
+def centred(operator: KernelOperator, group_starts: Indices) -> Centred:
+    """Return an operator whose kernels are far from constant.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        Kernels; those that are evaluated on demand are left as they are.
+    group_starts : ndarray of int
+        Of the groups of samples that have an intercept of their own.
+    """
+    if not isinstance(operator, DenseKernels):
+        return Centred(operator)
+    if not (operator.plain or np.array_equal(group_starts, operator.cells.starts)):
+        return Centred(operator)
+    chosen, sizes = _nearly_constant(operator), operator.diagonals.max(axis=1)
+    uneven = sizes.max() > _FAR_APART * sizes.min()
+    if uneven:  # zeros apart
+        uneven = sizes.max() > _FAR_APART * sizes[sizes > 0.0].min(initial=np.inf)
+    if not (uneven or chosen.any()):
+        return Centred(operator)
+    point, n = operator.cells.point, operator.n_samples
+    Ks = np.array(operator.Ks[:, point][:, :, point], dtype=np.float64)
+    means = np.zeros((len(Ks), n))
+    for m in range(len(Ks)):
+        if chosen[m]:
+            Ks[m], means[m] = _centred_matrix(Ks[m])
+        else:
+            Ks[m].flat[:: n + 1] += _noise(n, float(sizes[m]))
+    cells = operator.cells
+    plain = cells_of(np.arange(n), np.diff(cells.starts), cells.task)
+    return Centred(replace(operator, cells=plain, Ks=Ks), means)
+
+
+def _nearly_constant(operator: DenseKernels) -> Flags:
+    """Return which kernels vary little from one sample to the next, compared with their size."""
+    point, diagonals = operator.cells.point, operator.diagonals
+    n = len(point)
+    if n < 2:
+        return np.zeros(len(diagonals), dtype=np.bool_)
+    if operator.cells.plain and operator.Ks.shape[1] == n:
+        beside = operator.Ks.diagonal(1, 1, 2)
+    else:
+        beside = operator.Ks[:, point[:-1], point[1:]]
+    total = diagonals.sum(axis=1)
+    distance = 2.0 * (total - beside.sum(axis=1)) - diagonals[:, 0] - diagonals[:, -1]
+    return np.asarray(distance < _NEARLY_CONSTANT * total)
+
+
+def _centred_matrix(K: Array) -> tuple[Array, Array]:
+    """Return a matrix with row and column means taken away, and what they were.
+
+    What rounding has left is made positive by a ridge of its size; where that is all there is, the
+    matrix is zero.
+    """
+    size, rows = float(np.abs(K).max()), K.mean(axis=1)
+    found = K - rows - rows[:, None] + rows.mean()
+    found = 0.5 * (found + found.T)
+    noise = _noise(len(K), size)
+    if float(np.trace(found)) <= _ALL_ROUNDING * len(K) * noise:
+        return np.zeros_like(K), rows
+    found.flat[:: len(K) + 1] += noise
+    return found, rows
+
+
+def _noise(n_samples: int, size: float) -> float:
+    """Return how far from zero the eigenvalues of rounding errors may be."""
+    return _ROUNDING * float(np.sqrt(n_samples)) * size
+
+
+def weighted_traces(operator: DenseKernels, Z: Array) -> Array:
+    """Return ``tr(Z K)`` for the kernel of each weight.
+
+    One pass over the base kernels serves all matrices of the relation: the sums over the pairs of
+    cells are all that differs.
+
+    Parameters
+    ----------
+    operator : DenseKernels
+        The kernels on the samples.
+    Z : ndarray of shape (n_samples, n_samples)
+        Symmetric.
+
+    Returns
+    -------
+    ndarray of shape (n_weights,)
+    """
+    if operator.plain and operator.cells.plain:
+        return np.array([np.vdot(K, Z) for K in operator.Ks])
+    cells, task = operator.cells, operator.cells.task
+    sums = np.array([_sums_of_cells(K, cells.point, cells.starts, Z) for K in operator.Ks])
+    between = operator.matrices.written()[:, task][:, :, task]
+    parts = [np.einsum("rst,mst->rm", between, sums).ravel()]
+    if operator.separate:
+        own = np.zeros((operator.matrices.n_tasks, operator.n_kernels))
+        np.add.at(own, task, np.einsum("mcc->cm", sums))
+        parts.append(own.ravel())
+    return np.concatenate(parts)
+
+
+@compiled
+def _sums_of_cells(K: Array, point: Indices, starts: Indices, Z: Array) -> Array:
+    """Return the sum of ``K * Z`` over the samples of every pair of cells."""
+    n_cells = starts.shape[0] - 1
+    sums = np.zeros((n_cells, n_cells))
+    for s in range(n_cells):
+        for i in range(starts[s], starts[s + 1]):
+            row, other = K[point[i]], Z[i]
+            for t in range(s + 1):
+                total = 0.0
+                for j in range(starts[t], starts[t + 1]):
+                    total += row[point[j]] * other[j]
+                sums[s, t] += total
+    for s in range(n_cells):
+        for t in range(s):
+            sums[t, s] = sums[s, t]
+    return sums
+
+
+@compiled
+def add_sources(
+    parts: Array,
+    members: Indices,
+    cells: Cells,
+    joins: Array,
+    has_all: bool,
+    has_own: bool,
+    products: Array,
+) -> None:
+    """Add the products with some cells to those of every source.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (n_members, n_kernels, n_samples)
+        Every kernel times the part of a vector that belongs to one cell.
+    members : ndarray of int, shape (n_members,)
+        These cells.
+    cells : Cells
+        Where the samples stand.
+    joins : ndarray of shape (n_joins, n_cells, n_cells)
+        Matrices between cells.
+    has_all, has_own : bool
+        Whether there are products over all samples, and over those of the same cell.
+    products : ndarray
+        As an operator keeps them: those over all samples, then over the cell, then of each matrix.
+    """
+    n_kernels, n = parts.shape[1], parts.shape[2]
+    factors = np.empty((joins.shape[0], n))
+    for k in range(members.shape[0]):
+        own = members[k]
+        for r in range(joins.shape[0]):
+            for j in range(n):
+                factors[r, j] = joins[r, own, cells.cell[j]]
+        begin, end = cells.starts[own], cells.starts[own + 1]
+        for m in range(n_kernels):
+            part, at = parts[k, m], m
+            if has_all:
+                products[at] += part
+                at += n_kernels
+            if has_own:
+                products[at, begin:end] += part[begin:end]
+                at += n_kernels
+            for r in range(joins.shape[0]):
+                row, factor = products[at + r * n_kernels], factors[r]
+                for j in range(n):
+                    row[j] += factor[j] * part[j]
+
+
+@compiled
+def add_weighted(
+    parts: Array, joins: Array, used: Indices, left: Indices, right: Indices, out: Array
+) -> None:
+    """Add the first part, and the others weighted by matrices between cells.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (1 + n_used, n_rows, n_columns)
+        Values between samples.
+    joins : ndarray of shape (n_joins, n_cells, n_cells)
+        Matrices between cells.
+    used : ndarray of int, shape (n_used,)
+        The matrix of each part but the first.
+    left, right : ndarray of int
+        The cells of the samples in the rows and columns.
+    out : ndarray of shape (at least n_rows, n_columns)
+        Where to add.
+    """
+    for i in range(parts.shape[1]):
+        row, first = out[i], parts[0, i]
+        for j in range(row.shape[0]):
+            row[j] += first[j]
+        for k in range(used.shape[0]):
+            factor, part = joins[used[k], left[i]], parts[1 + k, i]
+            for j in range(row.shape[0]):
+                row[j] += factor[right[j]] * part[j]
+
+
+@compiled
+def add_within(part: Array, left: Indices, right: Indices, at: Indices, out: Array) -> None:
+    """Add the values between samples of the same cell.
+
+    Parameters
+    ----------
+    part : ndarray of shape (n_rows, n_columns)
+        Values between samples.
+    left, right : ndarray of int
+        Their cells.
+    at : ndarray of int, shape (n_columns,)
+        The columns of `out` that the columns belong to.
+    out : ndarray of shape (n_rows, any)
+        Where to add.
+    """
+    for i in range(part.shape[0]):
+        for j in range(part.shape[1]):
+            if left[i] == right[j]:
+                out[i, at[j]] += part[i, j]
 
 
 @dataclass(frozen=True)

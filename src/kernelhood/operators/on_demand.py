@@ -15,9 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from kernelhood._typing import Array, Indices
-from kernelhood.operators.base import ALL, OWN, Fill, KernelOperator
-from kernelhood.operators.combined import Combined, gather_rows
-from kernelhood.operators.sources import add_sources, add_weighted, add_within
+from kernelhood.operators.base import ALL, OWN, Combined, Fill, KernelOperator, gather_rows
+from kernelhood.operators.dense import add_sources, add_weighted, add_within
 
 _FEWEST_ROWS = 1024
 _MEGABYTE = 2**20

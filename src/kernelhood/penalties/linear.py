@@ -11,8 +11,14 @@ import numpy as np
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Flags
-from kernelhood.penalties.base import DualPoint, Penalty, Proposal
-from kernelhood.penalties.free_step import damped_minimiser, free_start, ray_step
+from kernelhood.penalties.base import (
+    DualPoint,
+    Penalty,
+    Proposal,
+    damped_minimiser,
+    free_start,
+    ray_step,
+)
 
 _NEAR = 4.0
 _FEW = 64
@@ -111,3 +117,47 @@ def _straightened(price: Array, weights: Array, q: Array) -> Array:
         used = used or weights[i] > 0.0
         found[i] = price[i] + 2.0 * q[i] * (np.sqrt(ratio) - 1.0)
     return found if used else q
+
+
+# Half the log determinant of the covariance: what weights cost by the evidence.
+#
+# Its value and slope need the factor of the covariance, which a solver of its own has; what is
+# known
+# without it is the slope at weight 0, the traces. The solver puts the tangent, which is `Linear`,
+# in
+# its place.
+
+
+_NOTHING = 1e-10
+
+
+class LogDeterminant(Linear):
+    """The price of the weights by the evidence; as it stands here, its tangent at weight 0.
+
+    Parameters
+    ----------
+    price : ndarray of shape (n_weights,)
+        Traces of the kernels, up to a factor.
+    learn_noise : bool
+        Whether the variance of the noise is learned as well.
+    """
+
+    convex = False
+
+    def __init__(self, price: Array, learn_noise: bool = True) -> None:
+        super().__init__(price)
+        self.learn_noise = learn_noise
+
+    def units(self, mean_diagonals: Array, size: float) -> tuple[Flags, Array]:
+        """Return which kernels take part, and the weights to measure theirs by.
+
+        Kernels without a price are left out: they do nothing that free intercepts do not.
+        """
+        kept = super().units(mean_diagonals, size)[0]
+        share = np.where(kept, self.price / np.where(kept, mean_diagonals, 1.0), 0.0)
+        kept = kept & (share > _NOTHING * share.max(initial=0.0))
+        return kept, size / mean_diagonals[kept]
+
+    def restricted(self, kept: Flags, scale: Array) -> Self:
+        """Return the penalty of some of the weights, in other units."""
+        return type(self)(self.price[kept] * scale, self.learn_noise)

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from kernelhood._typing import Array
-from kernelhood.relations.base import Newcomer
-from kernelhood.relations.effects import Effects
-from kernelhood.task_matrices import TaskMatrix, grouped
+from kernelhood.relations.base import Effects, Newcomer
+from kernelhood.relations.matrices import TaskMatrix, grouped
 
 Members = frozenset[Hashable]
 

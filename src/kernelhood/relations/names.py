@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernelhood.relations.base import TaskRelation
-from kernelhood.relations.combination import Combination
-from kernelhood.relations.effects import Mixed
-from kernelhood.relations.functions import SharedFunctions
-from kernelhood.relations.independent import Independent
-from kernelhood.relations.inputs import TaskInputs
+from kernelhood.relations.base import Combination, Independent, Mixed, SharedFunctions, TaskRelation
+from kernelhood.relations.similarity import TaskInputs
 
 RELATIONS: dict[str, Callable[[], TaskRelation]] = {
     "independent": Independent,

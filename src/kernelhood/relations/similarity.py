@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import copy
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.preprocessing import StandardScaler
 
 from kernelhood._typing import Array
 from kernelhood.kernels import Gaussian, Kernel, as_kernel
-from kernelhood.relations.base import Newcomer
-from kernelhood.relations.effects import Effects, unit_diagonal
+from kernelhood.relations.base import Effects, Newcomer, unit_diagonal
 
 _ROUNDING = 1e-8
 
@@ -201,3 +206,267 @@ def _median_gaussian(points: Array) -> Gaussian:
     apart = distances[np.triu_indices(len(points), 1)]
     apart = apart[apart > 0.0]
     return Gaussian(float(np.median(apart)) if len(apart) else 1.0)
+
+
+_ZERO = 1e-10
+
+
+class TaskGraph(Effects):
+    """Neighbours have functions that are alike, beside the one that all tasks have.
+
+    The matrix is the pseudo-inverse of the graph's Laplacian, scaled to a diagonal of ones. The
+    graph may hold tasks that have no samples: they pass on what their neighbours have in common.
+
+    Parameters
+    ----------
+    edges : iterable of pairs, or of triples with a positive weight
+        Tasks that are neighbours.
+    cost : float
+        How many times more a weight of the graph costs than one of the common function.
+
+    Examples
+    --------
+    >>> road = TaskGraph([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> near = road.matrices(["a", "b", "c", "d"])[1]
+    >>> bool(near[0, 1] > near[0, 2] > near[0, 3])
+    True
+    """
+
+    between_labels = ("graph",)
+
+    def __init__(self, edges: Iterable[Any], *, cost: float = 1.0) -> None:
+        super().__init__(cost=cost)
+        self.edges = tuple(_read_edge(edge) for edge in edges)
+        if not self.edges:
+            raise ValueError("edges must hold at least one pair of tasks, got none.")
+
+    def __repr__(self) -> str:
+        return f"TaskGraph({len(self.edges)} edges)"
+
+    @property
+    def content(self) -> Hashable:
+        """The edges."""
+        return frozenset(self.edges)
+
+    @property
+    def _nodes(self) -> dict[Hashable, int]:
+        names = dict.fromkeys(node for edge in self.edges for node in edge[:2])
+        return {name: place for place, name in enumerate(names)}
+
+    def _whole(self, nodes: dict[Hashable, int]) -> Array:
+        """Return the scaled pseudo-inverse of the Laplacian; a lone node is like itself only."""
+        L = np.zeros((len(nodes), len(nodes)))
+        for first, second, weight in self.edges:
+            i, j = nodes[first], nodes[second]
+            L[i, i] += weight
+            L[j, j] += weight
+            L[i, j] -= weight
+            L[j, i] -= weight
+        values, vectors = np.linalg.eigh(L)
+        kept = values > _ZERO * values[-1]
+        B = unit_diagonal((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
+        alone = np.flatnonzero(np.diagonal(L) == 0.0)
+        B[alone, alone] = 1.0
+        return B
+
+    def between(self, tasks: Sequence[Hashable]) -> list[Array]:
+        """Return how near the tasks are on the graph.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks; those that no edge names have no neighbours.
+        """
+        nodes, places = self._with(tasks)
+        return [self._whole(nodes)[np.ix_(places, places)]]
+
+    def _with(self, tasks: Sequence[Hashable]) -> tuple[dict[Hashable, int], list[int]]:
+        """Return the nodes with those tasks that no edge names, and the places of the tasks."""
+        nodes = self._nodes
+        for task in tasks:
+            nodes.setdefault(task, len(nodes))
+        return nodes, [nodes[task] for task in tasks]
+
+    def joined(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> list[Array]:
+        """Return how near a task never seen is to others.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks of the fit.
+        newcomer : Newcomer
+            The task; `features` are its neighbours, whose mean stands for it.
+        """
+        nodes, places = self._with(tasks)
+        if newcomer.features is None:
+            own = [newcomer.name] if newcomer.name in self._nodes else []
+        else:
+            own = _read_neighbours(newcomer, nodes)
+        if not own:
+            return [np.zeros(len(tasks))]
+        B = self._whole(nodes)
+        at = [nodes[node] for node in own]
+        size = np.sqrt(max(float(B[np.ix_(at, at)].mean()), _ZERO))
+        return [np.asarray(B[at][:, places].mean(axis=0) / size)]
+
+    def knows(self, newcomer: Newcomer) -> bool:
+        """Return whether an edge names the task, or its neighbours are given.
+
+        Parameters
+        ----------
+        newcomer : Newcomer
+            The task.
+        """
+        return newcomer.features is not None or newcomer.name in self._nodes
+
+
+def _read_edge(edge: Any) -> tuple[Hashable, Hashable, float]:
+    parts = tuple(edge) if isinstance(edge, (tuple, list)) else ()
+    weight = parts[2] if len(parts) == 3 else 1.0
+    if len(parts) not in (2, 3) or not isinstance(weight, (int, float)):
+        raise ValueError(f"edges must be pairs of tasks, or triples with a weight: got {edge!r}.")
+    if parts[0] == parts[1] or not (np.isfinite(weight) and weight > 0.0):
+        raise ValueError(
+            f"edges must join different tasks with a finite, positive weight: got {edge!r}."
+        )
+    return parts[0], parts[1], float(weight)
+
+
+def _read_neighbours(newcomer: Newcomer, nodes: dict[Hashable, int]) -> list[Hashable]:
+    given = newcomer.features
+    given = list(given) if isinstance(given, (list, tuple, set, frozenset)) else [given]
+    unknown = [node for node in given if node not in nodes]
+    if unknown or not given:
+        raise ValueError(
+            f"task_features must name neighbours of task {newcomer.name!r} that the graph or the "
+            f"fit knows: got {newcomer.features!r}."
+        )
+    return given
+
+
+_ENOUGH = 1000
+
+
+class TaskInputs(Effects):
+    r"""Tasks with like inputs have functions that are alike, beside the one that all tasks have.
+
+    The likeness of two tasks is :math:`\exp(-\text{MMD}^2 / \text{median})`, with the
+    maximum mean discrepancy between their inputs under a Gaussian kernel of the median distance,
+    features divided by their spread; the median is that of all pairs of tasks. Inputs
+    without targets make it sharper.
+
+    Parameters
+    ----------
+    n_landmarks : int
+        At how many of the points the Gaussian kernel is looked at: exact up to so many points.
+    cost : float
+        How many times more a weight of the likeness costs than one of the common function.
+
+    Examples
+    --------
+    >>> inputs = [np.zeros((3, 1)), np.ones((3, 1)), np.full((3, 1), 9.0)]
+    >>> relation = TaskInputs().seen(["a", "b", "c"], inputs)
+    >>> likeness = relation.matrices(["a", "b", "c"])[1]
+    >>> bool(likeness[0, 1] > likeness[0, 2])
+    True
+    """
+
+    between_labels = ("inputs",)
+    uses_inputs = True
+
+    def __init__(self, *, n_landmarks: int = 500, cost: float = 1.0) -> None:
+        super().__init__(cost=cost)
+        if int(n_landmarks) != n_landmarks or n_landmarks < 1:
+            raise ValueError(f"n_landmarks must be a positive integer, got {n_landmarks!r}.")
+        self.n_landmarks = int(n_landmarks)
+        self._means: dict[Hashable, Array] | None = None
+        self._scaler: Any = None
+        self._features: Any = None
+        self._width = 1.0
+
+    def __repr__(self) -> str:
+        return "TaskInputs()"
+
+    @property
+    def content(self) -> Hashable:
+        """How the inputs are looked at."""
+        return self.n_landmarks
+
+    def seen(self, tasks: Sequence[Hashable], inputs: Sequence[Any]) -> TaskInputs:
+        """Return the relation of tasks with these inputs.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        inputs : sequence of (ndarray or CSR matrix)
+            The points of each.
+        """
+        known = copy.copy(self)
+        points = sparse.vstack(inputs) if sparse.issparse(inputs[0]) else np.vstack(inputs)
+        # Sparse features are scaled only: moved to their means, they would not be sparse.
+        known._scaler = StandardScaler(with_mean=not sparse.issparse(points)).fit(points)
+        scaled = known._scaler.transform(points)
+        some = scaled[:: -(-scaled.shape[0] // _ENOUGH)]
+        gamma = 0.5 / _median(euclidean_distances(some)) ** 2
+        count = min(self.n_landmarks, scaled.shape[0])
+        features = Nystroem(kernel="rbf", gamma=gamma, n_components=count, random_state=0)
+        known._features = features.fit(scaled)
+        means = [known._mean(own) for own in inputs]
+        known._means = dict(zip(tasks, means, strict=True))
+        known._width = _median(squareform(pdist(np.array(means), "sqeuclidean")))
+        return known
+
+    def _mean(self, points: Any) -> Array:
+        """Return where the distribution of some points lies."""
+        features = self._features.transform(self._scaler.transform(points))
+        return np.asarray(features.mean(axis=0))
+
+    def _known(self) -> dict[Hashable, Array]:
+        if self._means is None:
+            raise ValueError("TaskInputs has seen no inputs yet: call seen(tasks, inputs).")
+        return self._means
+
+    def between(self, tasks: Sequence[Hashable]) -> list[Array]:
+        """Return how alike the inputs of the tasks are.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks.
+        """
+        means = np.array([self._known()[task] for task in tasks])
+        return [np.exp(-squareform(pdist(means, "sqeuclidean")) / self._width)]
+
+    def joined(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> list[Array]:
+        """Return how alike the inputs of a task never seen are to those of others.
+
+        Parameters
+        ----------
+        tasks : sequence
+            Names of the tasks of the fit.
+        newcomer : Newcomer
+            The task, with its points.
+        """
+        if newcomer.points is None or newcomer.points.shape[0] == 0:
+            return [np.zeros(len(tasks))]
+        means = np.array([self._known()[task] for task in tasks])
+        distances = np.sum((means - self._mean(newcomer.points)) ** 2, axis=1)
+        return [np.exp(-distances / self._width)]
+
+    def knows(self, newcomer: Newcomer) -> bool:
+        """Return whether the task has inputs.
+
+        Parameters
+        ----------
+        newcomer : Newcomer
+            The task.
+        """
+        return newcomer.points is not None and newcomer.points.shape[0] > 0
+
+
+def _median(distances: Array) -> float:
+    """Return the median distance between different points; 1 where there are none."""
+    apart = distances[np.triu_indices(len(distances), 1)]
+    apart = apart[apart > 0.0]
+    return float(np.median(apart)) if len(apart) else 1.0

@@ -13,11 +13,9 @@ from kernelhood._typing import Array
 from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss
 from kernelhood.operators import KernelOperator
 from kernelhood.penalties import Fixed, Penalty
-from kernelhood.solvers.block import Block
-from kernelhood.solvers.least_squares.block import block_of
+from kernelhood.solvers.block import Block, block_of
 from kernelhood.solvers.loop import start_at
-from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.solution import Solution
+from kernelhood.solvers.problem import Problem, Solution
 
 _ROUNDING = 1e-9
 

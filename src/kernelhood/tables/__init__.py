@@ -1,8 +1,20 @@
-"""From a table with a task column to a model: reading, encoding, choice, scores, predictions."""
+"""Tables and models: a file to a model, and a model to a file and back."""
 
-from kernelhood.tables.encoder import TableEncoder
+from kernelhood.tables.files import read_blocks, read_table
 from kernelhood.tables.fitting import fit_table
-from kernelhood.tables.formats.files import read_blocks, read_table
 from kernelhood.tables.model import TableModel
+from kernelhood.tables.model_files import ModelFileError, ModelHeader, load, read_header, save
+from kernelhood.tables.roles import TableEncoder
 
-__all__ = ["TableEncoder", "TableModel", "fit_table", "read_blocks", "read_table"]
+__all__ = [
+    "ModelFileError",
+    "ModelHeader",
+    "TableEncoder",
+    "TableModel",
+    "fit_table",
+    "load",
+    "read_blocks",
+    "read_header",
+    "read_table",
+    "save",
+]

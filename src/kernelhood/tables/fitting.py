@@ -10,15 +10,20 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelhood._typing import AnyArray
-from kernelhood.columns import as_pandas
 from kernelhood.estimators import KernelhoodClassifier, KernelhoodRegressor
-from kernelhood.estimators.conformal import checked_levels
-from kernelhood.model_selection import TaskShuffleSplit, TaskStratifiedKFold
+from kernelhood.estimators.additive import checked_levels
+from kernelhood.kernels.columns import as_pandas
+from kernelhood.search.splits import TaskShuffleSplit, TaskStratifiedKFold
+from kernelhood.tables.judging import (
+    METRIC,
+    TASK_MEAN,
+    baseline_predictions,
+    column_usage,
+    score_table,
+    worth_a_look,
+)
 from kernelhood.tables.model import TableModel
-from kernelhood.tables.notes import worth_a_look
 from kernelhood.tables.roles import CLASSIFICATION, REGRESSION, Roles, Rows, read_rows, rows_after
-from kernelhood.tables.scores import METRIC, TASK_MEAN, baseline_predictions, score_table
-from kernelhood.tables.usage import column_usage
 
 _LEFT_OUT = "rows left out of the fit, a third at a time"
 _HELD_OUT = "rows held out of the fit"

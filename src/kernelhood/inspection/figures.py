@@ -1,0 +1,389 @@
+"""Kernel weights as bars: one bar a task, one colour a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernelhood._typing import Array
+from kernelhood.inspection.style import (
+    COLOURS,
+    FAINT,
+    INK,
+    LABEL_WIDTH,
+    LIKENESS_MAP,
+    OTHER,
+    colour_bar,
+    draw_map,
+    ink_on,
+    legend_outside,
+    name_ticks,
+    new_axes,
+    nice_range,
+    plain,
+    short_names,
+    size_of,
+    width_of,
+)
+
+_TALLEST = 11.0
+# A share has its number printed where the bar is this wide and there are few enough bars.
+_WIDE, _FEW = 0.09, 25
+
+
+class Part(NamedTuple):
+    """A kernel, or all kernels that have no colour of their own, in a picture of shares."""
+
+    name: str
+    colour: str
+    kernels: list[int]
+
+
+def shares_of(weights: Array) -> Array:
+    """Return weights as shares of each row's sum; a row of zeros stays one.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows, n_kernels)
+        Not negative.
+    """
+    totals = weights.sum(axis=1, keepdims=True)
+    shares: Array = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
+    return shares
+
+
+def parts_of(shares: Array, kernel_names: Sequence[str]) -> list[Part]:
+    """Return the kernels that are used: the largest by name, the others counted.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_kernels)
+        Of the kernels.
+    kernel_names : sequence of str
+        Labels.
+    """
+    used = np.flatnonzero(shares.max(axis=0, initial=0.0) > 0).tolist()
+    rest: list[int] = []
+    if len(used) > len(COLOURS):
+        ordered = sorted(used, key=lambda k: -float(shares[:, k].sum()))
+        rest = sorted(ordered[len(COLOURS) - 1 :])
+        used = sorted(ordered[: len(COLOURS) - 1])
+    names = short_names([kernel_names[k] for k in used], LABEL_WIDTH + 6)
+    parts = [Part(name, colour, [k]) for name, colour, k in zip(names, COLOURS, used, strict=False)]
+    return [*parts, Part(f"{len(rest)} other kernels", OTHER, rest)] if rest else parts
+
+
+def plot_weights(
+    weights: Array, task_names: Sequence[Any], kernel_names: Sequence[str], *, ax: Any = None
+) -> Any:
+    """Draw each task's kernel weights as shares of a bar.
+
+    Kernels that no task uses are left out; where more than eight are used, the smallest are drawn
+    as one.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_tasks, n_kernels)
+        Kernel weights.
+    task_names : sequence of length n_tasks
+        Labels; of many tasks only some are named.
+    kernel_names : sequence of length n_kernels
+        Labels.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.inspection.figures import plot_weights
+    >>> ax = plot_weights([[1.0, 3.0], [0.0, 2.0]], ["north", "south"], ["linear", "gaussian(2)"])
+    >>> ax.get_xlabel()
+    'share of the kernel weight'
+    """
+    shares = shares_of(np.asarray(weights, dtype=np.float64))
+    ax = _bar_axes(ax, len(shares))
+    left = np.zeros(len(shares))
+    for part in parts_of(shares, kernel_names):
+        share = shares[:, part.kernels].sum(axis=1)
+        bars = ax.barh(
+            range(len(share)), share, left=left, label=part.name, **_look(part, len(shares))
+        )
+        if len(shares) <= _FEW:
+            texts = [f"{one:.0%}" if one >= _WIDE else "" for one in share]
+            style = {"color": ink_on(part.colour), "fontsize": 7}
+            ax.bar_label(bars, texts, label_type="center", **style)
+        left += share
+    return _finish(ax, task_names, "share of the kernel weight", legend_at=1.01)
+
+
+def plot_sharing(
+    shared: Array,
+    specific: Array,
+    task_names: Sequence[Any],
+    kernel_names: Sequence[str],
+    *,
+    ax: Any = None,
+) -> Any:
+    """Draw for every task how much of its kernel is common to all tasks, and how much its own.
+
+    The common part of a bar is plain and stands to the left, the task's own part is hatched; the
+    number beside the bar is the common share.
+
+    Parameters
+    ----------
+    shared : array-like of shape (n_kernels,)
+        Weights of the kernels that all tasks share.
+    specific : array-like of shape (n_tasks, n_kernels)
+        Weights that each task adds.
+    task_names : sequence of length n_tasks
+        Labels; of many tasks only some are named.
+    kernel_names : sequence of length n_kernels
+        Labels.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from kernelhood.inspection.figures import plot_sharing
+    >>> ax = plot_sharing([3.0], [[0.0], [1.0]], ["alike", "apart"], ["linear"])
+    >>> [text.get_text() for text in ax.texts]
+    ['100%', '75%']
+    """
+    common, own = np.asarray(shared, dtype=np.float64), np.asarray(specific, dtype=np.float64)
+    totals = common.sum() + own.sum(axis=1)
+    scale = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+    ax = _bar_axes(ax, len(own))
+    left = np.zeros(len(own))
+    parts = parts_of(scale[:, None] * (common + own), kernel_names)
+    for weights, hatch in ((np.broadcast_to(common, own.shape), None), (own, "////")):
+        for part in parts:
+            share = scale * weights[:, part.kernels].sum(axis=1)
+            name = part.name if hatch is None else None
+            look = {**_look(part, len(own)), "hatch": hatch, "linewidth": 0.0}
+            ax.barh(range(len(own)), share, left=left, label=name, **look)
+            left += share
+    step = -(-len(own) // (4 * _FEW))
+    for place, share in list(enumerate(scale * common.sum()))[::step]:
+        size = 8 if len(own) <= _FEW else 6
+        ax.text(1.01, place, f"{share:.0%}", va="center", fontsize=size)
+    label = "share of the kernel weight\nhatched: the task's own; number: common to all"
+    return _finish(ax, task_names, label, legend_at=1.1)
+
+
+def _bar_axes(ax: Any, n_tasks: int) -> Any:
+    height = 0.34 * n_tasks + 1.1 if n_tasks <= _FEW else 0.2 * n_tasks + 1.1
+    return new_axes(ax, (8.2, float(np.clip(height, 2.4, _TALLEST))))
+
+
+def _look(part: Part, n_tasks: int) -> dict[str, Any]:
+    """Return how the bars of a part are filled; many bars touch each other."""
+    many = n_tasks > 4 * _FEW
+    return {
+        "color": part.colour,
+        "edgecolor": "white",
+        "linewidth": 0.0 if many else 0.6,
+        "height": 1.0 if many else 0.78,
+    }
+
+
+def _finish(ax: Any, task_names: Sequence[Any], label: str, *, legend_at: float) -> Any:
+    """Name the bars, and put the legend beside them."""
+    said = name_ticks(ax.yaxis, list(task_names), inches=size_of(ax)[1])
+    ax.set_ylim(len(task_names) - 0.4, -0.6)
+    ax.set_xlim(0, 1)
+    plain(ax)
+    ax.set_xlabel(label, fontsize=9)
+    ax.set_ylabel("" if said == "task" else said, fontsize=9)
+    ax.tick_params(axis="y", labelsize=ax.get_yticklabels()[0].get_fontsize(), length=0)
+    legend_outside(ax, at=legend_at)
+    return ax
+
+
+# Beyond this many tasks the leaves of the tree keep the order in which they were joined.
+_ORDERED = 500
+
+
+def plot_alignment(alignment: Array, task_names: Sequence[Any], *, ax: Any = None) -> Any:
+    """Draw the alignment between the tasks' kernels and the neighborhood kernels.
+
+    The colours span the values that occur; the bar beside the map tells which those are.
+
+    Parameters
+    ----------
+    alignment : array-like of shape (n_tasks, n_tasks)
+        As an estimator's `alignment` returns it.
+    task_names : sequence of length n_tasks
+        Labels; of many tasks only some are named.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from kernelhood.inspection.figures import plot_alignment
+    >>> ax = plot_alignment([[1.0, 0.98], [0.985, 1.0]], ["north", "south"])
+    >>> ax.images[0].get_clim()
+    (0.98, 1.0)
+    """
+    values = np.asarray(alignment, dtype=np.float64)
+    ax, side = _map_axes(ax, task_names)
+    limits = nice_range(values)
+    image = draw_map(ax, values, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
+    _name_both(ax, list(task_names), side, "neighborhood kernel of", "learned kernel of")
+    colour_bar(ax, image, "alignment")
+    return ax
+
+
+def plot_task_map(similarity: Array, task_names: Sequence[Any], *, ax: Any = None) -> Any:
+    """Draw how alike tasks are: a heat map in the order of a tree, with the tree above it.
+
+    Parameters
+    ----------
+    similarity : array-like of shape (n_tasks, n_tasks)
+        With a diagonal of ones.
+    task_names : sequence of length n_tasks
+        Labels; of many tasks only some are named.
+    ax : matplotlib axes, optional
+        Where to draw the map; the tree gets axes above it.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from kernelhood.inspection.figures import plot_task_map
+    >>> alike = [[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]
+    >>> ax = plot_task_map(alike, ["a", "b", "c"])
+    >>> sorted(text.get_text() for text in ax.get_yticklabels()) == ["a", "b", "c"]
+    True
+    """
+    values = np.asarray(similarity, dtype=np.float64)
+    ax, side = _map_axes(ax, task_names)
+    order = _tree(ax, values) if len(values) > 1 else [0]
+    shown = values[np.ix_(order, order)]
+    apart = values[~np.eye(len(values), dtype=bool)]
+    low = min(nice_range(apart)[0], 1.0) if apart.size else 0.0
+    # The diagonal is 1 whatever the tasks are, so it is no reason to spend colours.
+    limits = (low, 1.0) if low < 1.0 else (0.0, 1.0)
+    image = draw_map(ax, shown, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
+    _name_both(ax, [task_names[place] for place in order], side, "", "")
+    colour_bar(ax, image, "likeness of tasks")
+    return ax
+
+
+def _map_axes(ax: Any, task_names: Sequence[Any]) -> tuple[Any, float]:
+    """Return axes for a map and its side in inches; new ones leave room for the names."""
+    if ax is not None:
+        return ax, min(size_of(ax))
+    side = float(np.clip(0.42 * len(task_names), 2.4, 8.0))
+    names = width_of(task_names)
+    return new_axes(None, (side + names + 1.5, 1.2 * side + names + 0.8)), side
+
+
+def _tree(ax: Any, similarity: Array) -> list[int]:
+    """Draw which tasks are joined, above axes; return the order of the leaves."""
+    from scipy.cluster.hierarchy import dendrogram, linkage
+    from scipy.spatial.distance import squareform
+
+    apart = np.sqrt(np.maximum(2.0 - 2.0 * similarity, 0.0))
+    np.fill_diagonal(apart, 0.0)
+    ordered = len(similarity) <= _ORDERED
+    links = linkage(squareform(apart, checks=False), "average", optimal_ordering=ordered)
+    tree = ax.inset_axes((0.0, 1.02, 1.0, 0.15))
+    look = {"no_labels": True, "color_threshold": 0.0, "above_threshold_color": FAINT}
+    drawn = dendrogram(links, ax=tree, **look)
+    tree.set_axis_off()
+    leaves: list[int] = drawn["leaves"]
+    return leaves
+
+
+def _name_both(ax: Any, names: list[Any], side: float, below: str, beside: str) -> None:
+    """Name the rows and the columns of a map of tasks."""
+    said = name_ticks(ax.xaxis, names, inches=side)
+    name_ticks(ax.yaxis, names, inches=side)
+    left_out = "" if said == "task" else said
+    ax.set_xlabel(f"{below}{' ' if below and left_out else ''}{left_out}", fontsize=9)
+    ax.set_ylabel(beside, fontsize=9)
+
+
+def plot_path(
+    scores: Array, weights: Array | None, kernel_names: Sequence[str], *, ax: Any = None
+) -> Any:
+    """Draw the scores and the kernel weights of models along a path, and mark the best.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_models,)
+        Mean test scores, from the strongest regularisation to the weakest.
+    weights : array-like of shape (n_models, n_kernels) or None
+        Mean kernel weights; drawn as shares.
+    kernel_names : sequence of length n_kernels
+        Labels.
+    ax : matplotlib axes, optional
+        Where to draw the scores; the weights stand above them.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from kernelhood.inspection.figures import plot_path
+    >>> ax = plot_path([0.6, 0.9, 0.8], None, [])
+    >>> ax.get_title(loc="right")
+    'best: model 2 of 3, score 0.900'
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    ax = new_axes(ax, (8.2, 3.2 if weights is None else 5.2))
+    steps = np.arange(1, len(values) + 1)
+    best = int(np.nanargmax(values))
+    ax.plot(steps, values, color=INK, lw=1.8, marker=".", ms=4)
+    ax.plot(steps[best], values[best], "o", color=INK, ms=9, mfc="white")
+    ax.axvline(steps[best], color=INK, lw=0.8, ls=":")
+    ax.set_xlabel("model, from strong to weak regularisation", fontsize=9)
+    ax.set_ylabel("mean test score", fontsize=9)
+    plain(ax)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlim(0.5, len(values) + 0.5)
+    found = f"best: model {steps[best]} of {len(values)}, score {values[best]:.3f}"
+    ax.set_title(found, loc="right", fontsize=9)
+    if weights is not None:
+        _draw_shares(ax, np.asarray(weights, dtype=np.float64), kernel_names, steps[best])
+    return ax
+
+
+def _draw_shares(ax: Any, weights: Array, kernel_names: Sequence[str], best: int) -> None:
+    """Stack the shares of the kernels in the upper half of the axes, one bar a model."""
+    low, high = ax.get_ylim()
+    ticks = [tick for tick in ax.get_yticks() if low <= tick <= high]
+    ax.set_ylim(low, high + 1.12 * (high - low))
+    ax.set_yticks(ticks)
+    ax.spines["left"].set_bounds(low, high)
+    ax.yaxis.label.set_y(0.24)
+    above = ax.inset_axes((0.0, 0.52, 1.0, 0.48))
+    shares = shares_of(weights)
+    steps, bottom = np.arange(1, len(shares) + 1), np.zeros(len(shares))
+    for part in parts_of(shares, kernel_names):
+        share = shares[:, part.kernels].sum(axis=1)
+        above.bar(steps, share, bottom=bottom, width=1.0, color=part.colour, label=part.name)
+        bottom += share
+    above.axvline(best, color=INK, lw=0.8, ls=":")
+    above.set(xlim=ax.get_xlim(), ylim=(0, 1))
+    above.set_ylabel("share of the weight", fontsize=9)
+    plain(above)
+    above.tick_params(labelbottom=False)
+    legend_outside(above, at=1.01)

@@ -1,0 +1,498 @@
+"""The Rademacher complexity of MT-ONMKL's hypothesis class: two bounds and an estimate.
+
+The class holds, for N = sum_t n_t samples, all functions with
+
+    sum_t |w_t|^2 <= R,   theta >= 0,   sum_t |K_t - Khat_t|_F^2 <= rho.
+
+For random signs sigma its supremum is sqrt(R) sqrt(sup over theta of sum_t sigma_t'K_t sigma_t).
+Without theta >= 0 the inner supremum is a linear function over an ellipsoid. With G the Frobenius
+products, d the traces, b = 2 G kappa and c = |Khat|^2, taking expectations inside the roots gives
+
+    Rhat <= (1/N) sqrt(R/2) sqrt( d'G+b + sqrt(d'G+d + 2 rank) sqrt(b'G+b + 4 (rho - c)) ).
+
+Since Khat lies in the span of the kernels, d'G+b = 2 <Pi, Khat>, b'G+b = 4c and the last root is
+2 sqrt(rho). The paper's looser form has the arithmetic mean of the two factors in place of their
+product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kernelhood._typing import Array
+from kernelhood.inspection.figures import plot_alignment, plot_weights
+from kernelhood.kernels import KernelBank
+from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
+from kernelhood.solvers.neighborhood import identity_projection, span_rank
+
+FORMS = ("geometric", "arithmetic")
+
+
+class BoundTerms(NamedTuple):
+    r"""What the bound needs to know of the kernels.
+
+    Attributes
+    ----------
+    overlap : float
+        :math:`d'A^+b = 2\langle\Pi, \hat K\rangle`, with the projection :math:`\Pi` of the identity
+        onto the span of the kernels.
+    identity : float
+        :math:`d'A^+d = \lVert\Pi\rVert^2`.
+    rank : int
+        Dimension of the span.
+    excess : float
+        :math:`b'A^+b - 4c`, 0 for matrices :math:`\hat K` within the span and negative otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.inspection.model import BoundTerms
+    >>> K = np.diag([1.0, 3.0])
+    >>> terms = BoundTerms.from_tasks([[[np.vdot(K, K)]]], [[np.trace(K)]], [[0.5]])
+    >>> round(terms.overlap, 12), round(terms.identity, 12), terms.rank
+    (4.0, 1.6, 1)
+    """
+
+    overlap: float
+    identity: float
+    rank: int
+    excess: float
+
+    @classmethod
+    def from_tasks(
+        cls,
+        grams: Sequence[Array] | Array,
+        traces: Sequence[Array] | Array,
+        neighborhoods: Sequence[Array] | Array,
+    ) -> Self:
+        r"""Sum the terms over tasks.
+
+        Parameters
+        ----------
+        grams : sequence of ndarray of shape (n_kernels, n_kernels)
+            Frobenius products of each task's base kernels.
+        traces : sequence of ndarray of shape (n_kernels,)
+            Their traces.
+        neighborhoods : sequence of ndarray of shape (n_kernels,)
+            Coefficients :math:`\kappa` of :math:`\hat K` on the base kernels.
+        """
+        overlap, identity, rank = 0.0, 0.0, 0
+        for G, d, kappa in zip(grams, traces, neighborhoods, strict=True):
+            gamma = identity_projection(G, d)
+            overlap += 2.0 * float(gamma @ G @ kappa)
+            identity += float(gamma @ G @ gamma)
+            rank += span_rank(G)
+        return cls(overlap, identity, rank, 0.0)
+
+
+def rademacher_bound(
+    terms: BoundTerms,
+    n_samples: float,
+    *,
+    rho: float,
+    radius: float = 1.0,
+    form: str = "geometric",
+) -> float:
+    r"""Return the upper bound on the empirical Rademacher complexity.
+
+    Parameters
+    ----------
+    terms : BoundTerms
+        Of the kernels and the neighborhood.
+    n_samples : float
+        N, the samples of all tasks together, or their total weight.
+    rho : float
+        Squared radius of the neighborhood.
+    radius : float
+        R, the bound on :math:`\sum_t \lVert w_t\rVert^2`.
+    form : {"geometric", "arithmetic"}
+        The tight form, or the paper's.
+
+    Examples
+    --------
+    >>> terms = BoundTerms(overlap=0.0, identity=2.0, rank=1, excess=0.0)
+    >>> rademacher_bound(terms, 2, rho=1.0), rademacher_bound(terms, 2, rho=1.0, form="arithmetic")
+    (0.707..., 0.707...)
+    """
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
+    if not rho >= 0.0:
+        raise ValueError(f"rho must be at least 0, got {rho!r}.")
+    if not radius >= 0.0:
+        raise ValueError(f"radius must be at least 0, got {radius!r}.")
+    spread = terms.identity + 2.0 * terms.rank
+    reach = terms.excess + 4.0 * rho
+    if reach < 0.0:
+        raise ValueError("rho is too small: no combination of the kernels is that close to Khat.")
+    mixed = np.sqrt(spread * reach) if form == "geometric" else 0.5 * (spread + reach)
+    return float(np.sqrt(0.5 * radius * max(terms.overlap + mixed, 0.0)) / n_samples)
+
+
+def monte_carlo_complexity(
+    stacks: Sequence[Array],
+    neighborhoods: Sequence[Array] | Array,
+    *,
+    rho: float,
+    radius: float = 1.0,
+    n_draws: int = 100,
+    random_state: int | None = None,
+) -> float:
+    r"""Estimate the empirical Rademacher complexity by drawing signs.
+
+    For every draw the supremum over :math:`\theta \ge 0` within the neighborhood is found exactly,
+    up to a bisection on the multiplier of the neighborhood.
+
+    Parameters
+    ----------
+    stacks : sequence of ndarray of shape (n_kernels, n_t, n_t)
+        Base kernel matrices of each task.
+    neighborhoods : sequence of ndarray of shape (n_kernels,)
+        Coefficients :math:`\kappa` of :math:`\hat K` on the base kernels.
+    rho, radius : float
+        As in `rademacher_bound`.
+    n_draws : int
+        Number of sign vectors.
+    random_state : int, optional
+        Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.inspection.model import monte_carlo_complexity
+    >>> stack = np.eye(4)[None]  # one task with one kernel
+    >>> estimate = monte_carlo_complexity([stack], [[1.0]], rho=0.0, n_draws=3, random_state=0)
+    >>> round(estimate, 3)
+    0.5
+    """
+    rng = np.random.default_rng(random_state)
+    grams = [np.einsum("mij,lij->ml", Ks, Ks) for Ks in stacks]
+    n_samples = sum(Ks.shape[1] for Ks in stacks)
+    values = []
+    for _ in range(n_draws):
+        gains = []
+        for Ks in stacks:
+            signs = rng.choice([-1.0, 1.0], size=Ks.shape[1])
+            gains.append(np.einsum("i,mij,j->m", signs, Ks, signs))
+        values.append(np.sqrt(radius * max(_largest_gain(grams, gains, neighborhoods, rho), 0.0)))
+    return float(np.mean(values) / n_samples)
+
+
+def _largest_gain(
+    grams: Sequence[Array],
+    gains: Sequence[Array],
+    neighborhoods: Sequence[Array] | Array,
+    rho: float,
+) -> float:
+    """Return max of gains'theta over theta >= 0 with sum_t |theta_t - kappa_t|_G^2 <= rho."""
+
+    def best(multiplier: float) -> tuple[float, float]:
+        value, distance = 0.0, 0.0
+        for G, gain, kappa in zip(grams, gains, neighborhoods, strict=True):
+            c = -gain / multiplier - G @ kappa
+            theta = solve_nonneg_qp(G, c, np.zeros_like(c), np.maximum(kappa, 0.0))
+            value += float(gain @ theta)
+            distance += float((theta - kappa) @ G @ (theta - kappa))
+        return value, distance
+
+    low, high = -30.0, 60.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if best(2.0**middle)[1] > rho else (low, middle)
+    value, distance = best(2.0**high)
+    if distance > rho + 1e-6 * max(rho, 1.0):
+        raise ValueError("rho is too small: no kernel of weights >= 0 is that close to Khat.")
+    return value
+
+
+def alignment(K: Array, L: Array, *, centered: bool = False) -> float:
+    r"""Return the cosine :math:`\langle K, L\rangle / (\lVert K\rVert \lVert L\rVert)`.
+
+    The products are those of Frobenius; it is 0 where one of the matrices vanishes.
+
+    Parameters
+    ----------
+    K, L : ndarray of shape (n_samples, n_samples)
+        Matrices on the same samples.
+    centered : bool
+        Whether to centre both in feature space first (Cortes, Mohri, Rostamizadeh 2012).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([1.0, 1.0, -1.0])
+    >>> round(alignment(np.outer(y, y), 2 * np.outer(y, y)), 12)
+    1.0
+    """
+    K, L = np.asarray(K, dtype=np.float64), np.asarray(L, dtype=np.float64)
+    if K.ndim != 2 or K.shape != L.shape:
+        raise ValueError(f"K and L must be matrices of one shape, got {K.shape} and {L.shape}.")
+    if centered:
+        K, L = center(K), center(L)
+    return cosine(float(np.vdot(K, L)), float(np.vdot(K, K)), float(np.vdot(L, L)))
+
+
+def center(K: Array) -> Array:
+    """Return the kernel matrix of the features with their mean taken away, :math:`HKH`.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        Kernel matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.inspection.model import center
+    >>> center(np.eye(2)).tolist()
+    [[0.5, -0.5], [-0.5, 0.5]]
+    """
+    K = np.asarray(K, dtype=np.float64)
+    return np.asarray(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
+
+
+def span_alignment(G: Array, first: Array, second: Array) -> float:
+    """Return the alignment of two combinations of base kernels.
+
+    Parameters
+    ----------
+    G : ndarray of shape (n_kernels, n_kernels)
+        Frobenius products of the base kernels.
+    first, second : ndarray of shape (n_kernels,)
+        Coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.inspection.model import span_alignment
+    >>> round(span_alignment(np.eye(2), np.array([1.0, 0.0]), np.array([1.0, 1.0])), 3)
+    0.707
+    """
+    return cosine(float(first @ G @ second), float(first @ G @ first), float(second @ G @ second))
+
+
+def cosine(product: float, first: float, second: float) -> float:
+    """Return the cosine from an inner product and two squared norms, 0 where one of them is 0."""
+    norms = np.sqrt(max(first, 0.0)) * np.sqrt(max(second, 0.0))
+    return float(np.clip(product / norms, -1.0, 1.0)) if norms > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """The neighborhood-defining matrix of one task.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        Coefficients on the base kernels of the matrix, or of the part of it that exists beyond
+        the training points.
+    gram : ndarray of shape (n_kernels, n_kernels)
+        Frobenius products of the base kernels.
+    traces : ndarray of shape (n_kernels,)
+        Their traces.
+    alignment : float, optional
+        Cosine between the task's kernel and the whole matrix on the training points, where the
+        base kernels carry only a part of it.
+    """
+
+    weights: Array
+    gram: Array
+    traces: Array
+    alignment: float | None = None
+
+
+class KernelInspection:
+    """Methods that read the fitted weights; mixed into every estimator."""
+
+    _bank: KernelBank
+    tasks_: list[Hashable]
+    weights_: Array
+    n_samples_: Array
+
+    @property
+    def kernels_(self) -> KernelBank:
+        """The base kernels of the fit, in the order of the weights; see `KernelBank.names`."""
+        check_is_fitted(self)
+        return self._bank
+
+    def _bank_of(self, number: int) -> KernelBank:
+        """Return the kernels of a task; all tasks have the same unless a method says otherwise."""
+        return self._bank
+
+    def _kernel_names(self) -> list[str]:
+        return self._bank.names
+
+    def _store_neighborhoods(self, found: list[Neighborhood | None]) -> None:
+        """Keep what defines the neighborhoods; most methods have none."""
+
+    def weights_table(self) -> Any:
+        """Return the weights as a data frame with one row per task, one column per kernel.
+
+        Where pandas is not installed, the same table comes as text.
+        """
+        check_is_fitted(self)
+        return as_table(self.weights_, self.tasks_, self._kernel_names(), "task")
+
+    def plot_weights(self, *, ax: Any = None) -> Any:
+        """Draw each task's kernel weights as shares of a bar.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_weights(self.weights_, self.tasks_, self._kernel_names(), ax=ax)
+
+    def task_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the task's learned kernel ``sum_m theta_t^m k_m`` at any points.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            Points; with `task_column`, without that column.
+        task : hashable
+            One of ``tasks_``.
+        """
+        number = self._task_number(task)
+        return self._bank_of(number).combine(X, Z, self.weights_[number])
+
+    def _task_number(self, task: Hashable) -> int:
+        check_is_fitted(self)
+        if task not in self.tasks_:
+            known = ", ".join(map(repr, self.tasks_))
+            raise ValueError(f"task {task!r} was not seen in fit; known are {known}.")
+        return self.tasks_.index(task)
+
+
+class NeighborhoodInspection(KernelInspection):
+    """Methods that read the learned neighborhoods; mixed into estimators that have them."""
+
+    neighborhood_weights_: Array
+    gram_: Array
+    traces_: Array
+
+    def _store_neighborhoods(self, found: list[Neighborhood | None]) -> None:
+        known = [one for one in found if one is not None]
+        self.neighborhood_weights_ = np.array([one.weights for one in known])
+        self.gram_ = np.array([one.gram for one in known])
+        self.traces_ = np.array([one.traces for one in known])
+        self._own_alignments = [one.alignment for one in known]
+
+    def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the kernel ``sum_m kappa_t^m k_m`` that defines the task's neighborhood.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            Points; with `task_column`, without that column.
+        task : hashable
+            One of ``tasks_``.
+        """
+        number = self._task_number(task)
+        return self._bank_of(number).combine(X, Z, self.neighborhood_weights_[number])
+
+    def alignment(self) -> Array:
+        """Return how the tasks' kernels align with the kernels that define neighborhoods.
+
+        Entry (t, s) is the cosine between the learned kernel of task t and the neighborhood kernel
+        of task s, both evaluated at the training points of task t; 0 where one of them vanishes.
+        Where the matrix that defines a neighborhood exists only on the task's own training points,
+        the diagonal tells of the whole matrix and the rest of what `neighborhood_kernel` gives.
+
+        Returns
+        -------
+        ndarray of shape (n_tasks, n_tasks)
+        """
+        check_is_fitted(self)
+        n_tasks = len(self.tasks_)
+        cosines = [[self._cosine(t, s) for s in range(n_tasks)] for t in range(n_tasks)]
+        for t, own in enumerate(self._own_alignments):
+            cosines[t][t] = cosines[t][t] if own is None else own
+        return np.array(cosines)
+
+    def plot_alignment(self, *, ax: Any = None) -> Any:
+        """Draw how the tasks' kernels align with the kernels that define neighborhoods.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return plot_alignment(self.alignment(), self.tasks_, ax=ax)
+
+    def _cosine(self, t: int, s: int) -> float:
+        """Return the alignment of task t with the neighborhood kernel of task s."""
+        return span_alignment(self.gram_[t], self.weights_[t], self.neighborhood_weights_[s])
+
+
+class BoundInspection(NeighborhoodInspection):
+    """The bound on the complexity of MT-ONMKL's class, whose matrices the base kernels span."""
+
+    def rademacher_bound(
+        self, rho: float, *, radius: float = 1.0, form: str = "geometric"
+    ) -> float:
+        """Return the bound on the Rademacher complexity of the learned neighborhood's class.
+
+        Parameters
+        ----------
+        rho : float
+            Squared Frobenius radius of the neighborhood, ``sum_t |K_t - Khat_t|^2 <= rho``.
+        radius : float
+            R, the bound on ``sum_t |w_t|^2``.
+        form : {"geometric", "arithmetic"}
+            The tight form, or the looser one of the paper.
+        """
+        check_is_fitted(self)
+        n_samples = float(np.sum(self.n_samples_))
+        return rademacher_bound(self._bound_terms(), n_samples, rho=rho, radius=radius, form=form)
+
+    def _bound_terms(self) -> BoundTerms:
+        """Return what the bound needs to know of the kernels and the neighborhoods."""
+        return BoundTerms.from_tasks(self.gram_, self.traces_, self.neighborhood_weights_)
+
+
+def as_table(values: Array, rows: list[Any], columns: list[str], name: str) -> Any:
+    """Return numbers as a data frame, or as text where pandas is not installed.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        The numbers.
+    rows, columns : list
+        Labels.
+    name : str
+        What the rows are.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        return _text_table([str(row) for row in rows], columns, values, name)
+    index = pd.Index(rows, name=name, tupleize_cols=False)
+    return pd.DataFrame(values, index=index, columns=columns)
+
+
+def _text_table(rows: list[str], columns: list[str], values: Array, name: str) -> str:
+    """Return a plain-text table of numbers with labels."""
+    head = [name, *columns]
+    body = [
+        [row, *(f"{value:.4g}" for value in line)] for row, line in zip(rows, values, strict=True)
+    ]
+    widths = [max(len(line[k]) for line in [head, *body]) for k in range(len(head))]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in [head, *body]
+    ]
+    return "\n".join(lines)

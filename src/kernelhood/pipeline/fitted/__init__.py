@@ -1,1 +1,0 @@
-"""What is fitted to the training rows before any problem is solved: bank, units of targets."""

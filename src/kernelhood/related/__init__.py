@@ -1,1 +1,0 @@
-"""Tasks that learn from each other: one joint problem, newcomers, and what was shared."""

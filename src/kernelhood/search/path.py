@@ -1,0 +1,337 @@
+"""The kernels of a split: evaluated once for all models that use the same ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from kernelhood._typing import Array
+from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.data import TaskProblem, TaskSolution
+from kernelhood.estimators.probability import Calibration, calibrated
+from kernelhood.parallel import few_blas_threads
+from kernelhood.search.grid import hashable, varied
+from kernelhood.search.scoring import TaskScorer
+from kernelhood.search.splits import SplitTask
+from kernelhood.solvers.problem import Solution
+from kernelhood.solvers.warm_start import carried_start
+
+
+class SplitKernels:
+    """The kernels of a split's tasks for one method, at training and at test points.
+
+    Parameters
+    ----------
+    model : estimator
+        The method, with the parameters that shape its kernels.
+    tasks : list of SplitTask
+        The tasks.
+    problems : list of TaskProblem
+        The same as the method sees them.
+    """
+
+    def __init__(
+        self, model: MultiTaskKernelModel, tasks: list[SplitTask], problems: list[TaskProblem]
+    ) -> None:
+        self.parts = model._kernel_parts(vars(model))
+        self.bank = model._fitted_bank(tasks[0].inputs)
+        self.train = model._evaluate(self.bank, problems)
+        # Kernels want some point to be evaluated at, also where there is nothing to test.
+        self.X_test = [task.X_test if task.tested else task.X_train[:1] for task in tasks]
+        self.test = model._cross(self.train, self.X_test)
+
+    def serve(self, model: MultiTaskKernelModel) -> bool:
+        """Return whether the model has the same kernels."""
+        parts = model._kernel_parts(vars(model))
+        return all(map(_same, parts, self.parts))
+
+    def values(
+        self,
+        model: MultiTaskKernelModel,
+        number: int,
+        problem: TaskProblem,
+        found: TaskSolution,
+    ) -> Array:
+        """Return the functions of a task at its test points, one in each column."""
+        at_test = self.X_test[number], self.test[number]
+        return model._values_at(self.train, number, *at_test, problem, found)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two parameters are one; kernels are told apart by being another object."""
+    return one is other or (isinstance(one, (int, str)) and bool(one == other))
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """What the models of a path score.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_models, n_tasks)
+        Test scores; NaN for tasks without test rows.
+    weights : ndarray of shape (n_models, n_kernels), or None where banks differ in size
+        Kernel weights, averaged over the tasks.
+    gaps : ndarray of shape (n_models,)
+        Largest relative duality gap.
+    seconds : ndarray of shape (n_models,)
+        Time to solve and score.
+    starts : list of (list of ndarray, or None)
+        The weights that every task's problem was solved with, for models whose solution depends on
+        where it starts.
+    """
+
+    scores: Array
+    weights: Array | None
+    gaps: Array
+    seconds: Array
+    starts: list[list[Array] | None]
+
+
+@dataclass(frozen=True)
+class Path:
+    """The distinct models of a grid in the order they are solved in.
+
+    Attributes
+    ----------
+    models : list of dict
+        Parameters of the models.
+    run_ends : list of int
+        For every model where the run of models that start from each other ends.
+    kinds : list
+        Keys that are equal for models that differ in C only.
+    """
+
+    models: list[dict[str, Any]]
+    run_ends: list[int]
+    kinds: list[Hashable]
+
+    @classmethod
+    def of(cls, estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> Path:
+        """Return the path through models that are in its order already."""
+        names = varied(models)
+        runs = _keys(models, [name for name in names if name not in estimator._path_parameters])
+        return cls(models, _run_ends(runs), _keys(models, [name for name in names if name != "C"]))
+
+
+def path_scores(
+    estimator: MultiTaskKernelModel,
+    path: Path,
+    tasks: list[SplitTask],
+    scorer: TaskScorer,
+) -> PathResult:
+    """Solve and score all models on one split.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gives the method and the parameters that the models leave open.
+    path : Path
+        The distinct models.
+    tasks : list of SplitTask
+        One task, or all tasks of the split where the method couples them.
+    scorer : TaskScorer
+        Scores the decision values of one task.
+    """
+    with few_blas_threads(max(len(task.train.rows) for task in tasks)):
+        return _walked(_Walk(clone(estimator), tasks, scorer), path, len(tasks))
+
+
+def _walked(walk: _Walk, path: Path, n_tasks: int) -> PathResult:
+    """Solve and score one model after the other."""
+    models = path.models
+    scores, gaps = np.empty((len(models), n_tasks)), np.empty(len(models))
+    seconds, weights = np.empty(len(models)), []
+    starts: list[list[Array] | None] = []
+    ends, kinds, number = path.run_ends, path.kinds, 0
+    others: dict[Hashable, Solved] = {}
+    while number < len(models):
+        begun = time.perf_counter()
+        if number > 0 and ends[number] != ends[number - 1]:
+            walk.forget()
+        found = walk.solve(models[number], others.get(kinds[number]))
+        solved = found.solutions
+        ahead = walk.certified_ahead(models[number + 1 : ends[number]])
+        same = slice(number, number + 1 + ahead)
+        scores[same] = walk.scores()
+        gaps[same] = max(one.gap for one in solved)
+        count = 1 + ahead
+        weights += [np.mean([one.weights for one in solved], axis=0)] * count
+        starts += [walk.starts()] * count
+        seconds[same] = (time.perf_counter() - begun) / count
+        others.update(dict.fromkeys(kinds[same], found))
+        number += count
+    even = len({len(row) for row in weights}) == 1
+    return PathResult(scores, np.array(weights) if even else None, gaps, seconds, starts)
+
+
+class Solved(NamedTuple):
+    """The tasks with one model's loss, and the model's solutions."""
+
+    kernels: SplitKernels
+    problems: list[TaskProblem]
+    found: list[TaskSolution]
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """Every task's solution, or its part of the joint one."""
+        return [one.solution for one in self.found]
+
+
+def _keys(models: list[dict[str, Any]], names: list[str]) -> list[Hashable]:
+    """Return keys that are equal for models that agree in the named parameters."""
+    return [tuple([hashable(params[name]) for name in names]) for params in models]
+
+
+def _run_ends(runs: list[Hashable]) -> list[int]:
+    """Return for every place where the run of equal keys around it ends."""
+    ends = list(range(1, len(runs) + 1))
+    for place in reversed(range(len(runs) - 1)):
+        if runs[place] == runs[place + 1]:
+            ends[place] = ends[place + 1]
+    return ends
+
+
+class _Walk:
+    """One model after the other on the same tasks, keeping what the next one can use."""
+
+    def __init__(
+        self, model: MultiTaskKernelModel, tasks: list[SplitTask], scorer: TaskScorer
+    ) -> None:
+        self.model, self.tasks, self.scorer = model, tasks, scorer
+        self.model._y_is_wide = tasks[0].wide
+        self.model._expected_classes = [task.classes for task in tasks]
+        self.kernels: SplitKernels | None = None
+        self.loss: Any = None
+        self.problems: list[TaskProblem] = []
+        self.solved: list[TaskSolution | None] = [None] * len(tasks)
+        self.last_scores: list[float] = []
+        self.calibration: Calibration | None = None
+
+    def solve(self, params: dict[str, Any], related: Solved | None) -> Solved:
+        """Solve one model, from the one before it and the same one with another C."""
+        model = self.model
+        for name, value in params.items():
+            setattr(model, name, value)
+        if self.kernels is not None and not self.kernels.serve(model):
+            self.kernels, self.loss = None, None
+        if model._loss_key() != self.loss:
+            self.loss, self.problems = model._loss_key(), _pose(model, self.tasks)
+        if self.kernels is None:
+            self.kernels = SplitKernels(model, self.tasks, self.problems)
+        found = self._solve(self._warm(related))
+        self.changed = any(map(_changed, self.solved, found))
+        self.solved, self.calibration = list(found), None
+        return Solved(self.kernels, self.problems, found)
+
+    def _solve(self, problems: list[TaskProblem]) -> list[TaskSolution]:
+        """Solve a model; once more from nothing where its start led to a missed gap."""
+        assert self.kernels is not None
+        found = self.model._solve_tasks(self.kernels.train, problems)
+        started = any(one.start is not None or one.carry is not None for one in problems)
+        if started and max(one.solution.gap for one in found) > self.model.tol:
+            cold = [replace(one, start=None, together=None, carry=None) for one in problems]
+            again = self.model._solve_tasks(self.kernels.train, cold)
+            found = min(found, again, key=lambda some: max(one.solution.gap for one in some))
+        return found
+
+    def forget(self) -> None:
+        """Leave the run of models that start from each other."""
+        self.solved = [None] * len(self.tasks)
+
+    def _warm(self, related: Solved | None) -> list[TaskProblem]:
+        """Return the problems with all there is to start them from."""
+        carries: list[Any] = [None] * len(self.tasks)
+        if related is not None and related.kernels is self.kernels:
+            carries = [
+                self._carry(number, old, one)
+                for number, (old, one) in enumerate(
+                    zip(related.problems, related.found, strict=True)
+                )
+            ]
+        return [
+            replace(
+                problem,
+                start=None if before is None else before.solution,
+                together=None if before is None else before.together,
+                carry=carry,
+                only_scored=True,
+            )
+            for problem, before, carry in zip(self.problems, self.solved, carries, strict=True)
+        ]
+
+    def _carry(self, number: int, old: TaskProblem, one: TaskSolution) -> Any:
+        """Return a function that brings a solution into another box, for one SVM of one task."""
+        new = self.problems[number]
+        if len(new.pairs) > 1 or self.model._joins_samples(vars(self.model)):
+            return None
+        assert self.kernels is not None
+        operator = self.kernels.train[number].operator(new.pairs[0])
+        return partial(carried_start, operator, new.loss, one.solution, old.loss)
+
+    def starts(self) -> list[Array] | None:
+        """Return the weights of every task's problem, where it matters where these start."""
+        if not self.model._has_many_solutions(vars(self.model)):
+            return None
+        found = [one for one in self.solved if one is not None]
+        return [(one.together or one.solution).weights for one in found]
+
+    def scores(self) -> list[float]:
+        """Return the test score of every task; a solution that did not change keeps its own."""
+        if self.changed or not self.last_scores:
+            self.last_scores = [
+                self._score(number, one) for number, one in enumerate(self.solved) if one
+            ]
+        return self.last_scores
+
+    def _score(self, number: int, found: TaskSolution) -> float:
+        assert self.kernels is not None
+        task, problem = self.tasks[number], self.problems[number]
+        if not task.tested:
+            return np.nan
+        functions = self.kernels.values(self.model, number, problem, found)
+        values = self.model._decided(functions, number)
+        if task.restore is not None:
+            values = task.restore(values)
+        tells = getattr(self.model, "probability", False)
+        tell = partial(self._told, number, functions) if tells else None
+        return self.scorer(self.model, number, values, task.X_test, task.y_test, tell)
+
+    def _told(self, number: int, functions: Array) -> Array:
+        """Return the probabilities of a task's classes, the model calibrated where it is not."""
+        if self.calibration is None:
+            solved = [one for one in self.solved if one is not None]
+            assert self.kernels is not None
+            self.calibration = calibrated(self.model, self.kernels.bank, self.problems, solved)
+        return self.calibration.probabilities(functions, number)
+
+    def certified_ahead(self, models: list[dict[str, Any]]) -> int:
+        """Return how many of the next models of a run the present solution solves too."""
+        one, alone = self.solved[0], not self.model._solves_together(vars(self.model))
+        if len(self.tasks) > 1 or one is None or not models or not alone:
+            return 0
+        assert self.kernels is not None
+        (kernels,), (problem,) = self.kernels.train, self.problems
+        return self.model._certified_ahead(one.solution, models, kernels, problem)
+
+
+def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
+    if before is None:
+        return True
+    if after.together is not None and before.together is not None:
+        return after.together.v is not before.together.v
+    return after.solution.v is not before.solution.v
+
+
+def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:
+    encoded = model._encoded([task.train for task in tasks], [task.sample_weight for task in tasks])
+    return [
+        TaskProblem(task.train.name, task.train.rows, task.X_train, pairs, task.sample_weight)
+        for task, pairs in zip(tasks, encoded, strict=True)
+    ]

@@ -1,1 +1,0 @@
-"""Problems with the squared loss: linear systems in the place of SVMs."""

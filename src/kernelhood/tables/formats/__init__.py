@@ -1,1 +1,0 @@
-"""Files that hold tables: CSV and its kin, Parquet, SVMlight."""

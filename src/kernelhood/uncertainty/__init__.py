@@ -1,1 +1,0 @@
-"""What regression can say beside a mean: other losses, quantiles, intervals."""

@@ -1,0 +1,141 @@
+import io
+import sqlite3
+
+import pytest
+
+from kernelhood.paper.bench import (
+    Bars,
+    Lines,
+    Silent,
+    describe,
+    make_display,
+    report_bench,
+    report_results,
+)
+from kernelhood.paper.jobs import Job, empty_row
+
+rich_console = pytest.importorskip("rich.console")
+
+SMALL = {"methods": ["mt-onmkl", "mt-onmkl-printed"], "runs": 1}
+
+JOBS = [Job("digits", "mt-onmkl", run, 0, "accuracy", 0.2, "quick") for run in range(2)]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """Run on the digits without figures; return the folder and what was said."""
+    out = tmp_path_factory.mktemp("bench") / "report"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernelhood.paper.report._draw", lambda results: [])
+        return out, report_bench(["digits"], out, quiet=True, command="kernelhood bench", **SMALL)
+
+
+def test_the_text_has_table_statistics_and_files(bench):
+    out, report = bench
+    assert report.good
+    assert "Digits accuracy %" in report.text
+    assert "2 methods on 8 tasks" in report.text
+    files = [line.removeprefix("wrote ") for line in report.text.splitlines() if "wrote" in line]
+    assert sorted(files) == sorted(str(path) for path in out.rglob("*") if path.is_file())
+    assert str(out / "runs.sqlite") in files
+
+
+def test_accuracies_on_digits_are_far_above_chance(bench):
+    out, _ = bench
+    lines = (out / "table.md").read_text(encoding="utf-8").splitlines()[2:4]
+    assert all(float(line.split("|")[2]) > 95 for line in lines)
+
+
+def test_started_again_it_only_reads(bench, undrawn, monkeypatch, capsys):
+    out, report = bench
+    monkeypatch.setattr("kernelhood.paper.jobs.search", None)
+    again = report_bench(["digits"], out, command="kernelhood bench", **SMALL)
+    assert again.text.split("wrote")[0] == report.text.split("wrote")[0]
+    assert capsys.readouterr().out.count("already there") == 2
+
+
+def test_rows_of_an_earlier_comparison_are_not_computed_again(
+    bench, undrawn, monkeypatch, capsys, tmp_path
+):
+    out, _ = bench
+    rows = (out / "results.csv").read_bytes()
+    monkeypatch.setattr("kernelhood.paper.jobs.search", None)
+    continued = report_bench(["digits"], tmp_path, known=out / "results.csv", **SMALL)
+    assert continued.good
+    assert capsys.readouterr().out.count("already there") == 2
+    assert (tmp_path / "results.csv").read_bytes() == rows
+
+
+def test_rows_that_are_not_those_of_a_comparison_cannot_be_continued(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("dataset,method,score\ndigits,kta,0.9\n")
+    with pytest.raises(ValueError, match="cannot be continued: it has no column 'run'"):
+        report_bench(["digits"], tmp_path / "out", known=path, **SMALL)
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_are_read_and_shown_again(bench, undrawn, tmp_path):
+    out, _ = bench
+    shown = report_results(out / "results.csv", tmp_path, command="kernelhood bench")
+    assert shown.good
+    for name in ("table.md", "table.tex", "results.csv"):
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
+    beside = report_results(tmp_path / "results.csv", None)
+    assert f"wrote {tmp_path / 'report.html'}" in beside.text
+
+
+def test_a_failed_run_is_told_and_no_good(tmp_path):
+    (tmp_path / "landmine").mkdir()
+    (tmp_path / "landmine" / "LandmineData.mat").write_bytes(b"no data")
+    report = report_bench(["landmine"], tmp_path / "out", quiet=True, data_home=tmp_path, **SMALL)
+    assert not report.good
+    assert "Failed: landmine, mt-onmkl, mt-onmkl-printed, run 0: DataFileError" in report.text
+    with sqlite3.connect(tmp_path / "out" / "runs.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM runs WHERE failed").fetchone() == (2,)
+    connection.close()
+
+
+def make_row(job, **more):
+    return {**empty_row(job), "score": 0.5, "seconds": 1.26, **more}
+
+
+def test_rows_in_a_few_words():
+    assert describe(make_row(JOBS[0]), False) == "Digits MT-ONMKL run 0: accuracy 50.00 % (1.3 s)"
+    assert describe(make_row(JOBS[0]), True).endswith("50.00 % (already there)")
+    assert describe(make_row(JOBS[0], metric="mse"), True).endswith("mse 0.5 (already there)")
+    failed = empty_row(JOBS[1], "ValueError: no")
+    assert describe(failed, False) == "Digits MT-ONMKL run 1: failed, ValueError: no"
+
+
+def test_plain_lines_count(capsys):
+    with make_display(JOBS, quiet=False) as display:
+        assert isinstance(display, Lines)
+        for job in JOBS:
+            display.show(make_row(job), False)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("[1/2] Digits MT-ONMKL run 0")
+    assert second.startswith("[2/2] Digits MT-ONMKL run 1")
+
+
+def test_quiet_says_nothing(capsys):
+    with make_display(JOBS, quiet=True) as display:
+        assert isinstance(display, Silent)
+        display.show(make_row(JOBS[0]), False)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_terminal_gets_bars_and_the_last_results():
+    screen = io.StringIO()
+    console = rich_console.Console(file=screen, force_terminal=True, width=100)
+    with Bars(JOBS, console) as display:
+        for job in JOBS:
+            display.show(make_row(job), False)
+    shown = screen.getvalue()
+    assert "Digits" in shown
+    assert "2/2" in shown
+    assert "run 1: accuracy 50.00 %" in shown
+
+
+def test_a_terminal_is_noticed(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert isinstance(make_display(JOBS, quiet=False), Bars)
