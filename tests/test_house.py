@@ -61,6 +61,24 @@ def test_the_map_of_the_solver_names_every_file(folder):
     assert [name for name in sorted(names) if name not in text] == []
 
 
+def test_a_folder_has_at_least_three_files():
+    folders = {file.parent for file in FILES} - {SOURCE}
+    assert [one.name for one in folders if len(list(one.glob("*.py"))) < 3] == []
+    assert len(folders) <= 15
+
+
+@pytest.mark.parametrize("name", ["KernelhoodRegressor", "KernelhoodClassifier"])
+def test_the_first_estimators_are_few_classes_in_few_files(name, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    benchmark = import_module("visited")
+    estimator = getattr(kernelhood, name)
+    own = [one for one in estimator.__mro__ if one.__module__.startswith("kernelhood")]
+    assert len(own) <= 4
+    found, depth = benchmark.visited(benchmark.cases()[f"fit, {name}"])
+    assert len(found) <= 31
+    assert depth <= 15
+
+
 @pytest.mark.parametrize("folder", ["benchmarks", "examples", "docs"])
 def test_scripts_import_what_there_is(folder):
     missing, count = [], 0
