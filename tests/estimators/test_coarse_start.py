@@ -70,13 +70,6 @@ def test_the_parts_are_solved_by_few_svms(table, sizes, monkeypatch):
     assert limits == [(40, 1e-2, 12), (160, 1e-2, 12), (640, 1e-4, 50)]
 
 
-def test_the_evidence_starts_by_itself(table, sizes):
-    X, y, task = table
-    settings = {"formulation": "evidence", "loss": "squared", "relation": "mixed"}
-    kh.MTONMKLRegressor(kernels="paper", **settings).fit(X, y, task=task)
-    assert sizes == [640]
-
-
 @pytest.fixture
 def noted_parts(monkeypatch):
     """Let few tasks count as many, and note the tasks of every problem and where it ends."""

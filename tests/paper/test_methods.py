@@ -98,8 +98,6 @@ def test_fitted_kernels_are_tried_for_tasks_alone_and_together(kind):
         couples.append(model._couples(model.get_params()))
     assert set(couples) == {False, True}
     assert len({repr(one) for one in fitted}) == len(fitted)
-    by_evidence = [one for one in fitted if one.grid == {"formulation": ["evidence"]}]
-    assert len(by_evidence) == (2 if kind == "regression" else 0)
 
 
 def test_a_memory_keeps_one_split():

@@ -9,7 +9,6 @@ from kernelhood.penalties import (
     Distance,
     Fixed,
     Linear,
-    LogDeterminant,
     LpBall,
     Quadratic,
     SharedSimplices,
@@ -49,7 +48,6 @@ MIXED = np.linspace(-1.0, 2.0, N)
 PENALTIES = {
     "prices": Linear(np.linspace(0.5, 2.0, N)),
     "prices of all sizes": Linear(SIZES),
-    "the tangent of a determinant": LogDeterminant(np.linspace(0.5, 2.0, N)),
     "squares": Quadratic(np.linspace(0.1, 1.0, N), frobenius()),
     "squares without prices": Quadratic(np.zeros(N), frobenius(1)),
     "rewards and squares": Quadratic(-np.linspace(0.1, 1.0, N), frobenius(2)),

@@ -90,18 +90,6 @@ def test_intervals_are_kept(data, small_bank, tmp_path):
     np.testing.assert_allclose(found, model.predict_interval(**asked), rtol=1e-12)
 
 
-@pytest.mark.parametrize("relation", ["mixed", "independent"])
-def test_standard_deviations_are_kept(relation, data, small_bank, tmp_path):
-    settings = {"loss": "squared", "formulation": "evidence", "relation": relation}
-    model = kh.MTONMKLRegressor(kernels=small_bank, **settings)
-    model.fit(data.X, data.y, task=data.task)
-    asked = {"X": data.X, "task": data.task, "return_std": True}
-    for found, expected in zip(
-        again(model, tmp_path).predict(**asked), model.predict(**asked), strict=True
-    ):
-        np.testing.assert_allclose(found, expected, rtol=1e-8)
-
-
 def test_a_pipeline_is_kept(data, small_bank, tmp_path):
     steps = SimpleImputer(), StandardScaler(), kh.ITLRegressor(kernels=small_bank)
     model = make_pipeline(*steps)

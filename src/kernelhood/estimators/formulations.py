@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from kernelhood._typing import Array
-from kernelhood.penalties import Concave, Linear, LogDeterminant, Penalty, Quadratic
+from kernelhood.penalties import Concave, Linear, Penalty, Quadratic
 
 #: The `beta` of estimators as they come; less where many samples are solved together.
 USUAL_BETA = 1e-3
@@ -213,79 +213,33 @@ class Normalized(Formulation):
         return (-params["C"], params["beta"])
 
 
-class Evidence(Formulation):
-    """The likelihood of the targets under a Gaussian process: half the log determinant as price.
-
-    ``formulation="evidence"`` stands for ``Evidence()``. Only for the squared loss.
-
-    Parameters
-    ----------
-    learn_noise : bool
-        Whether the variance of the noise is learned, too; C, eta and beta are then of no use.
-        Otherwise it is ``1 / C`` for a sample of weight 1, in the units that the targets are
-        solved in.
-
-    Examples
-    --------
-    >>> Evidence(), Evidence(learn_noise=False)
-    (Evidence(learn_noise=True), Evidence(learn_noise=False))
-    """
-
-    convex = False
-
-    def __init__(self, learn_noise: bool = True) -> None:
-        self.learn_noise = learn_noise
-
-    def __repr__(self) -> str:
-        return f"Evidence(learn_noise={self.learn_noise})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Evidence) and self.learn_noise == other.learn_noise
-
-    def __hash__(self) -> int:
-        return hash((Evidence, self.learn_noise))
-
-    def coefficients(self, eta: float, beta: float) -> Coefficients:
-        """Return coefficients with which the neighborhood is the task's kernel itself."""
-        return Coefficients(1.0, 0.0, 0.0, 0.0)
-
-    def penalty(
-        self, terms: Coefficients, gram: Callable[[], Array], d: Array, n_samples: float
-    ) -> Penalty:
-        """Return half the log determinant, of which the traces are the first slope."""
-        return LogDeterminant(d, self.learn_noise)
-
-    def canonical(self, C: Any, eta: Any, beta: Any) -> dict[str, Any]:
-        """Only C matters, and only where it is the noise."""
-        ones = [1.0 + 0.0 * one for one in (C, eta, beta)]
-        return {"C": ones[0] if self.learn_noise else C, "eta": ones[1], "beta": ones[2]}
-
-
 #: Readings of the paper's problem; the first one is the default.
 FORMULATIONS: dict[str, Formulation] = {
     "normalized": Normalized(),
     "corrected": Corrected(),
     "printed": Printed(),
 }
-#: All names that the parameter `formulation` takes.
-NAMED: dict[str, Formulation] = {**FORMULATIONS, "evidence": Evidence()}
 
 
 def as_formulation(formulation: str | Formulation) -> Formulation:
     """Return the formulation of a name; a formulation stays what it is."""
     if isinstance(formulation, Formulation):
         return formulation
-    if formulation not in NAMED:
+    if formulation == "evidence":
         raise ValueError(
-            f"formulation must be one of {', '.join(FORMULATIONS)}, got {formulation!r}; "
-            "regression with loss='squared' has 'evidence', too."
+            "formulation='evidence' is gone: KernelhoodRegressor learns by the evidence, and has "
+            "standard deviations."
         )
-    return NAMED[formulation]
+    if formulation not in FORMULATIONS:
+        raise ValueError(
+            f"formulation must be one of {', '.join(FORMULATIONS)}, got {formulation!r}."
+        )
+    return FORMULATIONS[formulation]
 
 
 def in_domain(formulation: str | Formulation, eta: Any, beta: Any) -> Any:
     """Return whether a formulation's problem has a minimum; no name that is not one has."""
-    known = isinstance(formulation, Formulation) or formulation in NAMED
+    known = isinstance(formulation, Formulation) or formulation in FORMULATIONS
     return as_formulation(formulation).in_domain(eta, beta) if known else False
 
 

@@ -19,7 +19,6 @@ from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.formulations import (
     USUAL_BETA,
     Coefficients,
-    Evidence,
     Formulation,
     as_formulation,
     check_domain,
@@ -29,8 +28,7 @@ from kernelhood.estimators.formulations import (
 from kernelhood.estimators.functions import RelatedTasks
 from kernelhood.estimators.training import JointKernels, TaskKernels
 from kernelhood.inspection.model import BoundInspection, BoundTerms, Neighborhood
-from kernelhood.losses import Squared
-from kernelhood.penalties import Concave, LogDeterminant, Penalty
+from kernelhood.penalties import Concave, Penalty
 from kernelhood.relations.matrices import TaskMatrices
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import solved_rewards
@@ -191,7 +189,7 @@ class JointStep(BoundInspection, RelatedTasks):
         counted = joint.samples.counted
         penalty = self._penalty(lambda: joint.gram(matrices, separate), cost * d, counted)
         start = _usable_start(problems, blocks)
-        if start is None and not isinstance(penalty, LogDeterminant):  # it starts by itself
+        if start is None:
             whole = Together(joint, problems, matrices, separate, blocks, penalty)
             start = self._coarse_start(whole)
         found = self._minimise(blocks, penalty, problems[0], start)
@@ -282,8 +280,6 @@ class FormulationSearch(JointStep):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if isinstance(self._reading, Evidence):
-            _check_evidence(vars(self))
         if self.neighborhood is None:
             check_domain(self.formulation, self.eta, _most(self.beta))
 
@@ -400,29 +396,3 @@ def _all_f(reading: Formulation, models: Sequence[Mapping[str, Any]], n_samples:
         return np.array([_terms(params, n_samples).f for params in models])
     columns: Any = np.array([[params["eta"] for params in models], betas], dtype=np.float64)
     return np.asarray(reading.coefficients(*columns).f)
-
-
-def _check_evidence(params: Mapping[str, Any]) -> None:
-    """Raise where parameters ask for what the evidence does not offer."""
-    loss = params.get("loss", "hinge")
-    if loss != "squared" and not isinstance(loss, Squared):
-        raise ValueError(
-            "formulation='evidence' needs loss='squared', of which it is the Gaussian reading: got "
-            f"{f'loss={loss!r}' if 'loss' in params else 'a classifier'}; use 'normalized' or "
-            "'corrected' with other losses."
-        )
-    if params["operator"] in ("low_rank", "on_demand"):
-        raise ValueError(
-            "formulation='evidence' holds all kernel matrices: got "
-            f"operator={params['operator']!r}; use 'auto' or 'dense'."
-        )
-    if params["neighborhood"] is not None:
-        raise ValueError(
-            "neighborhood has no place in formulation='evidence', where weights have no other "
-            "price than the likelihood: leave one of them out."
-        )
-    if np.isfinite(params["specific_cost"]) and params["specific_cost"] != 1.0:
-        raise ValueError(
-            "specific_cost must be 1 or infinite with formulation='evidence', which prices weights "
-            f"by the likelihood alone: got {params['specific_cost']:g}."
-        )

@@ -10,19 +10,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import documented
-from kernelhood.estimators.formulations import NAMED, Formulation
+from kernelhood.estimators.formulations import FORMULATIONS, Formulation
 from kernelhood.estimators.given_neighborhood import GivenNeighborhoodStep
 from kernelhood.estimators.jointly import FormulationSearch
 from kernelhood.estimators.probability import ProbabilisticClassifier
 from kernelhood.estimators.targets import MultiTaskClassifier
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.estimators.uncertainty import CalibratedRegressor, GaussianRegression
+from kernelhood.estimators.uncertainty import CalibratedRegressor, QuantilePath
 from kernelhood.inspection.model import Neighborhood
 from kernelhood.losses import Loss, RidgeLoss
-from kernelhood.penalties import Concave, LogDeterminant, Penalty
+from kernelhood.penalties import Concave, Penalty
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave
-from kernelhood.solvers.least_squares import solve_evidence
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.problem import Problem, Solution
@@ -44,15 +43,12 @@ class _NeighborhoodStep(FormulationSearch):
         the wider the kernels that are chosen; otherwise, the larger, the smaller their weights.
         "auto" is 0.001, and in `normalized` at most ``C / (4 * n_samples)`` with the number of
         samples that are solved together: more would choose wide kernels whatever the targets.
-    formulation : {"normalized", "corrected", "printed", "evidence"} or Formulation
+    formulation : {"normalized", "corrected", "printed"} or Formulation
         Which problem the paper's iteration is read as; see the page "Reading the paper".
         `normalized`, the default, fixes the trace of each task's kernel and rewards concentrated
         spectra; its gap is that of the convex problem that its stationary point solves.
         `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
-        `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``. `evidence`, for
-        regression with ``loss="squared"``, is none of the paper's: weights and noise are those of
-        the likeliest Gaussian process, without `C`, `eta` and `beta`; ``objective_`` is minus the
-        log likelihood, and `predict` has standard deviations.
+        `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``.
     missing : {"error", "indicator"}
         What missing values in X are: an error, or filled by the mean of the training rows, in
         columns of categories by the most frequent one. With "indicator" each column in which
@@ -83,7 +79,7 @@ class _NeighborhoodStep(FormulationSearch):
     _parameter_constraints: dict[str, Any] = {
         "eta": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "formulation": [StrOptions(set(NAMED)), Formulation],
+        "formulation": [StrOptions({*FORMULATIONS, "evidence"}), Formulation],
         "missing": [StrOptions({"error", "indicator"})],
     }
 
@@ -132,9 +128,6 @@ class _NeighborhoodStep(FormulationSearch):
     ) -> Solution:
         """Solve problem (P)."""
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        if isinstance(penalty, LogDeterminant):
-            learns = penalty.learn_noise
-            return solve_evidence(blocks, learn_noise=learns, weights=problem.weights, **limits)
         if not isinstance(penalty, Concave):
             return solve(Problem(blocks, penalty), start=start, **limits)
         key = self._corner_key(penalty)
@@ -215,9 +208,7 @@ class MTONMKLClassifier(
 
 
 @documented
-class MTONMKLRegressor(
-    GaussianRegression, GivenNeighborhoodStep, _NeighborhoodStep, CalibratedRegressor
-):
+class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, CalibratedRegressor):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters

@@ -435,13 +435,7 @@ def _all_kinds(grid: str, kind: str, grouped: bool) -> list[Candidates]:
     ]
     # The squared loss of tasks that are solved as one takes linear systems of all their samples.
     together = Candidates("mt-onmkl-mixed", {"kernels": FITTED}, dict(_PRICES))
-    if kind == CLASSIFICATION:
-        return [*ours, *fitted, together]
-    by_evidence = [
-        Candidates("mt-onmkl", {**separate, "loss": "squared", "kernels": bank}, dict(_EVIDENCE))
-        for bank in (FITTED, "auto")
-    ]
-    return [*ours, *fitted, together, *by_evidence]
+    return [*ours, *fitted, together]
 
 
 #: Inputs in units of their spread, and Gaussians from narrow to nearly linear ones.
@@ -454,9 +448,6 @@ _PRICES: dict[str, list[Any]] = {
     "formulation": ["corrected"],
     "beta": [10.0**k for k in range(-4, 1)],
 }
-
-#: Weights and noise of each task by its likelihood: nothing is left to choose but the kernels.
-_EVIDENCE: dict[str, list[Any]] = {"formulation": ["evidence"]}
 
 
 def make_estimator(method: str, kind: str, task_groups: Any = None, **settings: Any) -> Any:

@@ -1,7 +1,7 @@
 """Penalties: what kernel weights cost and where they may be, one file a penalty."""
 
 from kernelhood.penalties.base import DualPoint, Fixed, Penalty, Proposal
-from kernelhood.penalties.linear import Linear, LogDeterminant
+from kernelhood.penalties.linear import Linear
 from kernelhood.penalties.quadratic import Distance, Quadratic
 from kernelhood.penalties.shared_simplices import SharedSimplices
 from kernelhood.penalties.simplex import Concave, LpBall, Simplex
@@ -12,7 +12,6 @@ __all__ = [
     "DualPoint",
     "Fixed",
     "Linear",
-    "LogDeterminant",
     "LpBall",
     "Penalty",
     "Proposal",

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from kernelhood._typing import Array
+from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
 from kernelhood.estimators.data import ScoredTask
 from kernelhood.search.chain import Chain, unwrapped
@@ -260,9 +260,7 @@ class Answers:
             )
         return self._chosen  # type: ignore[no-any-return]
 
-    def predict(
-        self, X: Any, *, task: Any = None, task_features: Any = None, return_std: bool = False
-    ) -> Any:
+    def predict(self, X: Any, *, task: Any = None, task_features: Any = None) -> AnyArray:
         """Return the predictions of the chosen estimator, or of each task's.
 
         Parameters
@@ -273,25 +271,11 @@ class Answers:
             The task of every row, as in `fit`.
         task_features : mapping of task to anything, optional
             What the relation should know of tasks that were not seen in `fit`.
-        return_std : bool
-            Whether to return standard deviations, too; for ``formulation="evidence"``, and where
-            there is one model for all tasks.
 
         Returns
         -------
-        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y; two of them
-        with `return_std`
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
         """
-        if return_std:
-            chain = self._one_chain("predict with return_std=True")
-            if chain.target is not None:
-                raise ValueError(
-                    "return_std=True has no answer in the units of a transformed target: use "
-                    "predict_quantiles or predict_interval."
-                )
-            model: Any = chain.model
-            asked = {"task": task, "task_features": task_features, "return_std": True}
-            return model.predict(chain.at(X), **asked)
         return np.asarray(self._ask("predict", X, task, task_features=task_features))
 
     decision_function = _at_rows(MTONMKLClassifier.decision_function)

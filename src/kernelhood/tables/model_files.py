@@ -22,7 +22,6 @@ from kernelhood._support import import_extra, whole_file
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
 from kernelhood.estimators.base import MultiTaskKernelModel
 from kernelhood.estimators.calibration import ConformalErrors, HeldOut, Sigmoid
-from kernelhood.estimators.formulations import Evidence
 from kernelhood.estimators.landmarks import LandmarkExpansion, Landmarks
 from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.probability import Calibration
@@ -249,7 +248,6 @@ _PARTS = (
     BoundTerms,
     Calibration,
     Sigmoid,
-    Evidence,
     Adapted,
     TargetUnits,
     LandmarkExpansion,

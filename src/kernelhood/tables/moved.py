@@ -12,7 +12,6 @@ _SCHEMA = "schema.json"
 #: Modules by what they were called in format 1.
 _EARLIER = {
     "estimators.calibration": ["calibration.sigmoid", "uncertainty.conformal"],
-    "estimators.formulations": ["formulations.evidence"],
     "estimators.landmarks": ["landmarks.expansion", "landmarks.features"],
     "estimators.neighborhoods": ["estimators.onjkl", "estimators.rpkl"],
     "estimators.peers": [
