@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelhood import MTONMKLRegressor
 from kernelhood.estimators.formulations import FORMULATIONS, check_domain, coefficients
 from kernelhood.penalties import Concave, Linear, Quadratic
 
@@ -143,3 +144,8 @@ def test_along_a_path_the_prices_fall_and_rewards_rise(formulation):
             assert (b.a, b.f) < (a.a, a.f)
         else:
             assert (first["C"] < second["C"]) == reading.convex
+
+
+def test_the_evidence_has_moved():
+    with pytest.raises(ValueError, match="KernelhoodRegressor learns by the evidence"):
+        MTONMKLRegressor(formulation="evidence", loss="squared").fit([[0.0], [1.0]], [0.0, 1.0])

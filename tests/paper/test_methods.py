@@ -49,7 +49,14 @@ def test_all_methods_of_the_paper_are_offered():
     assert set(TABLE_1) == set(METHODS)
     relations = ("functions", "mixed", "groups", "inputs", "best")
     variants = [f"mt-onmkl-{name}" for name in ("corrected", "printed", *relations)]
-    assert offered_methods() == (*METHODS, *variants, "pooled", "boosting", "one-hot-svm")
+    assert offered_methods() == (
+        *METHODS,
+        *variants,
+        "pooled",
+        "kernelhood",
+        "boosting",
+        "one-hot-svm",
+    )
     assert make_estimator("mt-onmkl-functions", "regression").sharing == "functions"
     assert label("pooled") == "Pooled SVM"
     for name, (classifier, _) in METHODS.items():
@@ -131,7 +138,7 @@ def test_grids_are_the_callers_own():
 
 
 def test_names_are_checked():
-    assert (*check_methods(None), "boosting", "one-hot-svm") == offered_methods()
+    assert (*check_methods(None), "kernelhood", "boosting", "one-hot-svm") == offered_methods()
     assert check_methods("mt-onmkl") == ("mt-onmkl",)
     with pytest.raises(ValueError, match="methods is empty"):
         check_methods([])

@@ -193,3 +193,14 @@ def test_figures_of_kernels_are_kept_of_the_first_runs(tiny, monkeypatch):
     results = run({"tiny": tiny}, "mt-onmkl-corrected", runs=2)
     assert results["weights"].notna().tolist() == [True, False]
     assert results["gap"].notna().all()
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log_loss"])
+def test_the_estimator_without_a_search_is_compared_on_the_same_splits(tiny, metric):
+    results = run({"tiny": tiny}, ["kernelhood", "mt-onmkl"], runs=1, metric=metric)
+    assert results["error"].isna().all()
+    ours, other = results.set_index("method").loc[["kernelhood", "mt-onmkl"]].itertuples()
+    assert ours.seed == other.seed
+    assert json.loads(ours.parameters) == {}
+    assert ours.gap >= 0.0
+    assert np.isfinite(ours.score)

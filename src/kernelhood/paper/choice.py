@@ -135,7 +135,7 @@ def search(
     judged = Judged(data, split, metric)
     raced = len(split[0]) > RACED
     if not isinstance(estimator, MultiTaskKernelModel):
-        if raced and estimator.slow:
+        if raced and getattr(estimator, "slow", False):
             tried = _one_by_one(estimator, grid, judged.with_fewer(_TRIED))
             grid = _alone(_first_ones([one.parameters for one in tried]))
         return _one_by_one(estimator, grid, judged)[0]

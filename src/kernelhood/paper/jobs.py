@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from kernelhood._support import whole_file
 from kernelhood.paper.choice import Found, Memory, fit_found, search, task_scores
-from kernelhood.paper.methods import ALIGNED, Candidates, candidates, make_estimator
+from kernelhood.paper.methods import ALIGNED, UNTUNED, Candidates, candidates, make_estimator
 from kernelhood.paper.protocol import (
     CLASSIFICATION,
     METRICS,
@@ -223,7 +223,9 @@ def _measure(job: Job, memory: Memory) -> Row:
 def _estimator(job: Job, samples: Samples, one: Candidates) -> Any:
     """Return the estimator of some models."""
     kind = kind_of(job.dataset, job.samples)
-    told = {"probability": True} if METRICS[job.metric].needs_probability else {}
+    told = {}
+    if METRICS[job.metric].needs_probability and one.method != UNTUNED:
+        told = {"probability": True}
     return make_estimator(one.method, kind, samples.task_groups, **one.settings, **told)
 
 
@@ -264,7 +266,8 @@ def _fit(
 def _solution(job: Job, model: Any) -> Row:
     """Return how well the model is solved and, of the first runs, what the figures need."""
     known = {"gap": float(model.dual_gap_), "n_iter": int(model.n_iter_)}
-    return {**known, **_pictures(job.method, model)} if job.run < PICTURED else known
+    pictured = job.run < PICTURED and job.method != UNTUNED
+    return {**known, **_pictures(job.method, model)} if pictured else known
 
 
 def _pictures(method: str, model: Any) -> Row:

@@ -14,7 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.estimators import BASELINES, METHODS
+from kernelhood.estimators import (
+    BASELINES,
+    METHODS,
+    KernelhoodClassifier,
+    KernelhoodRegressor,
+)
 from kernelhood.estimators.formulations import FORMULATIONS
 from kernelhood.kernels import AutoBank
 from kernelhood.paper.protocol import CLASSIFICATION
@@ -30,14 +35,20 @@ PROPOSED = "mt-onmkl"
 #: The best model that validation finds among all variants of MT-ONMKL and more.
 BEST = "mt-onmkl-best"
 
+#: The estimator that has nothing to choose.
+UNTUNED = "kernelhood"
+
 #: What one would use instead of this library.
 RIVALS = ("boosting", "one-hot-svm")
+
+#: What is not in a comparison unless it is named: nothing of the paper.
+NAMED_ONLY = (UNTUNED, *RIVALS)
 
 #: Methods that have models in common.
 SHARING = "mt-onmkl"
 
-#: Methods that tell probabilities.
-PROBABILISTIC = "mt-onmkl"
+#: How the names of methods that have probabilities begin.
+PROBABILISTIC = ("mt-onmkl", UNTUNED)
 
 #: What the parts of a method's name after "mt-onmkl" stand for.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -74,6 +85,7 @@ LABELS = {
     "mt-onmkl-inputs": "MT-ONMKL inputs",
     "mt-onmkl-best": "MT-ONMKL best",
     "pooled": "Pooled SVM",
+    "kernelhood": "kernelhood",
     "boosting": "Gradient boosting",
     "one-hot-svm": "One-hot SVM",
 }
@@ -88,13 +100,13 @@ def offered_methods() -> tuple[str, ...]:
     ['mt-onmkl-functions', 'mt-onmkl-mixed', 'mt-onmkl-groups', 'mt-onmkl-inputs', 'mt-onmkl-best']
     """
     variants = [f"mt-onmkl-{name}" for name in VARIANTS if name]
-    return (*METHODS, *variants, BEST, *BASELINES, *RIVALS)
+    return (*METHODS, *variants, BEST, *BASELINES, *NAMED_ONLY)
 
 
 def check_methods(methods: Any) -> tuple[str, ...]:
-    """Return the methods asked for, all but the rivals for None, or raise for an unknown one."""
+    """Return the methods asked for, for None those of the paper, or raise for an unknown one."""
     if methods is None:
-        return tuple(name for name in offered_methods() if name not in RIVALS)
+        return tuple(name for name in offered_methods() if name not in NAMED_ONLY)
     names = [methods] if isinstance(methods, str) else list(methods)
     if not names:
         raise ValueError("methods is empty; give at least one.")
@@ -351,6 +363,8 @@ def make_grid(method: str, grid: str) -> Grid:
         A handful of points, those of the paper, or those of the paper with C up to 2^20.
     """
     check_grid(grid)
+    if method == UNTUNED:
+        return {}
     if method in RIVALS:
         return rival_grid(method, quick=grid == "quick")
     name, settings = split_name(method)
@@ -388,7 +402,7 @@ class Candidates(NamedTuple):
     @property
     def choices(self) -> dict[str, Any]:
         """What tells these models from others of MT-ONMKL, as it can be written down."""
-        own = {} if self.method in RIVALS else split_name(self.method)[1]
+        own = {} if self.method in NAMED_ONLY else split_name(self.method)[1]
         written = {name: _plain(value) for name, value in self.settings.items()}
         return {**own, **written}
 
@@ -464,6 +478,8 @@ def make_estimator(method: str, kind: str, task_groups: Any = None, **settings: 
     **settings : object
         Further parameters.
     """
+    if method == UNTUNED:
+        return KernelhoodClassifier() if kind == CLASSIFICATION else KernelhoodRegressor()
     if method in RIVALS:
         return make_rival(method, kind).set_params(**settings)
     name, variant = split_name(method)

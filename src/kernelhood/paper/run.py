@@ -68,7 +68,7 @@ def _telling(jobs: list[Job], names: Iterable[str]) -> list[Job]:
     if not told:
         raise ValueError(
             f"metric={jobs[0].metric!r} needs probabilities, which {', '.join(names)} do not tell: "
-            f"give methods such as {PROBABILISTIC}."
+            f"give methods such as {PROBABILISTIC[0]}."
         )
     return told
 
