@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
@@ -11,7 +12,8 @@ from sklearn.metrics import log_loss
 import kernelhood as kh
 from kernelhood.estimators import kernelhood, training_rows
 from kernelhood.estimators import model_choice as halves
-from kernelhood.solvers.gaussian import Level, Model, Terms
+from kernelhood.solvers import likelihoods
+from kernelhood.solvers.gaussian import Level, Model, Point, Terms, maximise_evidence
 
 
 def test_logits_are_as_large_as_halves_of_the_rows_say(monkeypatch):
@@ -63,7 +65,7 @@ def test_few_rows_decide_nothing():
         z = np.zeros((10, 1))
 
     assert halves.best_terms(Few(), bank, None, None, 1e-3) is bank[0]
-    assert halves.best_logits(Few(), bank, None, None, 1e-3) == (bank[0], 1.0)
+    assert halves.best_logits(Few(), bank, None, ["fit"], 1e-3) == (bank[0], "fit", 1.0)
 
 
 def test_sets_of_terms():
@@ -108,3 +110,29 @@ def test_rows_of_one_event_are_in_one_half():
     _, (odd, even) = halves._halves(Model(terms, [level], rows[:, :1], rows[:, :1], 0.1), event)
     assert len(odd) == len(even) == 20
     assert not set(event[odd]) & set(event[even])
+
+
+def test_weights_of_labels_as_numbers_are_taken_if_they_predict_better():
+    """A bound that switches everything off is no reason to know nothing."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 1))
+    terms = Terms(np.hstack([np.ones((200, 1)), x]), np.array([1, 1]), np.empty((0, 200, 200)))
+    level = Level(np.zeros(200, dtype=int), np.array([False, True]))
+    model = Model(terms, [level], np.sign(x), np.ones((200, 1)), 0.01)
+
+    def nothing(part, theta, tol, max_iter):
+        found = likelihoods.fit_labels(part, theta, tol, max_iter)
+        return found._replace(point=Point(found.point.model, np.array([1e-6, 1.0])))
+
+    sets, event = [np.ones(2, dtype=bool)], np.arange(200)
+    kept, fit, factor = halves.best_logits(
+        model, sets, event, (nothing, likelihoods.fit_labels), 1e-3
+    )
+    assert kept.all()
+    assert fit is likelihoods.fit_labels
+    assert factor >= 1.0
+    found = fit(model, model.start(), 1e-3, 50)
+    numbers = model.with_targets((model.z - model.z.mean()) / model.z.std(), model.noise)
+    expected = maximise_evidence(numbers, model.start(), tol=1e-3)[0]
+    np.testing.assert_allclose(found.point.theta[:-1], 8.0 * expected.theta[:-1], rtol=1e-6)
+    assert found.gap == pytest.approx(expected.gap)

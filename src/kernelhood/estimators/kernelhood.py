@@ -43,6 +43,7 @@ from kernelhood.solvers.gaussian import Level, Model, Terms
 from kernelhood.solvers.likelihoods import (
     Found,
     fit_gaussian,
+    fit_labels,
     fit_logistic,
     fit_student_t,
     settled_logits,
@@ -517,11 +518,13 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         noise = (weight.mean() / weight)[:, None]
         model = Model(terms, levels, labels, noise, self._tau)
         event = self._events(rows, bank, labels, np.arange(len(labels)))
-        kept, factor = best_logits(model, banks(bank), event, fit_logistic, self.tol)
+        fits = (fit_logistic, fit_labels)
+        kept, fit, factor = best_logits(model, banks(bank), event, fits, self.tol)
         model = with_terms(model, kept)
-        found = fit_logistic(model, model.start(), self.tol, self.max_iter)
+        found = fit(model, model.start(), self.tol, self.max_iter)
         theta = np.append(factor * found.point.theta[:-1], found.point.theta[-1])
-        found = Found(settled_logits(model, theta), found.n_iter, found.point.gap)
+        gap = found.point.gap if found.gap is None else found.gap
+        found = Found(settled_logits(model, theta), found.n_iter, gap)
         return found, list(range(len(levels)))
 
     def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:

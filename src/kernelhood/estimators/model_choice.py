@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -226,23 +226,28 @@ def best_terms(model: Model, sets: list[Flags], event: Indices, fit: Fit, tol: f
 
 
 def best_logits(
-    model: Model, sets: list[Flags], event: Indices, fit: Fit, tol: float
-) -> tuple[Flags, float]:
-    """Return the terms, and the factor of the weights, by which halves of labels do best.
+    model: Model, sets: list[Flags], event: Indices, fits: Sequence[Fit], tol: float
+) -> tuple[Flags, Fit, float]:
+    """Return the terms, the fit and the factor of its weights by which halves of labels do best.
 
     The evidence of labels is a bound, which is loose for large logits: its weights are too small.
-    All terms and weights as they are give way only to what is better by a standard error.
+    All terms, the first fit and its weights as they are give way only to what is better by a
+    standard error.
 
     Parameters
     ----------
-    model, sets, event, fit, tol
+    model, sets, event, tol
         As `best_terms` takes them.
+    fits : sequence of callable
+        The ways to find weights, the usual one first.
     """
+    choices = [(kept, fit, factor) for kept in sets for fit in fits for factor in FACTORS]
     if len(model.z) < _FEWEST_JUDGED:
-        return sets[0], 1.0
+        return choices[0]
     small, halves = _halves(model, event)
-    losses = np.empty((len(sets), len(FACTORS), len(small.z)))
-    for kept, loss in zip(sets, losses, strict=True):
+    losses = np.empty((len(sets) * len(fits), len(FACTORS), len(small.z)))
+    pairs = [(kept, fit) for kept in sets for fit in fits]
+    for (kept, fit), loss in zip(pairs, losses, strict=True):
         own = with_terms(small, kept)
         for train, test in (halves, halves[::-1]):
             part = own.take(train)
@@ -252,13 +257,11 @@ def best_logits(
                 loss[place, test] = _predicted_losses(
                     own, settled_logits(part, scaled), train, test
                 )
-    best = losses.reshape(-1, losses.shape[2])
-    number = int(best.mean(axis=1).argmin())
-    gain = losses[0, 0] - best[number]
-    if gain.mean() <= gain.std() / np.sqrt(len(gain)):  # chance would do as much
-        number = 0
-    place, factor = divmod(number, len(FACTORS))
-    return sets[place], FACTORS[factor]
+    each = losses.reshape(len(choices), -1)
+    number = int(each.mean(axis=1).argmin())
+    gain = each[0] - each[number]
+    clear = gain.mean() > gain.std() / np.sqrt(len(gain))  # more than chance would do
+    return choices[number if clear else 0]
 
 
 def _predicted_losses(model: Model, half: Point, train: Indices, test: Indices) -> Array:

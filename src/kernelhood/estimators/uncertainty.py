@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from kernelhood._typing import Array, Indices
 from kernelhood.estimators.calibration import ConformalErrors, HeldOut
 from kernelhood.estimators.data import Pair, TaskProblem, TaskSolution
+from kernelhood.estimators.functions import described
 from kernelhood.estimators.reading import TaskRows
 from kernelhood.estimators.targets import LossChoice, MultiTaskRegressor
 from kernelhood.losses import Quantile
@@ -167,6 +168,8 @@ def drawn(rows: Indices, share: float, rng: np.random.Generator) -> Indices:
 class QuantilePath(LossChoice):
     """The part of a regressor that predicts several quantiles."""
 
+    unseen_task: str
+
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
         super()._store(problems, solved)
         # What solvers keep for other models holds kernel matrices.
@@ -218,7 +221,8 @@ class QuantilePath(LossChoice):
         # What is wrong with these is said before the work, and once for all levels.
         labels = self._read_points(X, task, reset=False)[1]
         if labels is not None:
-            self._check_tasks(labels, self.tasks_)
+            with described(task_features):
+                self._check_tasks(labels, self.tasks_)
         self._fit_levels(levels)
         values = [self._at_level[level].predict(X, task=task, **known) for level in levels]
         return np.sort(np.stack(values, axis=-1), axis=-1)
@@ -252,6 +256,7 @@ class QuantilePath(LossChoice):
         """Return the model with the quantile loss, and nothing of its own to keep."""
         model = copy.copy(self)
         model.loss, model.quantile = "quantile", level
+        model.unseen_task = "shared"  # the model itself has refused or named unseen tasks
         return model
 
     def _at(self, problem: TaskProblem, level: float) -> TaskProblem:

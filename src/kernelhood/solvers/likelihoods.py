@@ -90,6 +90,33 @@ def fit_student_t(model: Model, theta: Array, tol: float, max_iter: int) -> Foun
     return Found(found, count)
 
 
+def fit_labels(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
+    """Return weights of logits that are those of labels as numbers, up to a factor.
+
+    They are not those of the logistic likelihood. Its bound is loose for large logits, and where
+    classes are nearly separated these weights are the better ones.
+
+    Parameters
+    ----------
+    model, theta, tol, max_iter
+        As `fit_logistic` takes them.
+    """
+    labels, weight = model.z, 1.0 / model.noise
+    centre = np.average(labels, axis=0, weights=np.broadcast_to(weight, labels.shape))
+    spread = np.maximum(np.sqrt(1.0 - centre**2), 1e-3)
+    numbers = Model(model.terms, model.levels, (labels - centre) / spread, model.noise, model.tau)
+    first, count = maximise_evidence(numbers, theta, tol=tol, max_iter=max_iter)
+    omega = np.full_like(labels, 0.25) * weight
+    given = _logits(model).with_targets(0.5 * labels * weight / omega, 1.0 / omega)
+    return Found(Point(given, np.append(_LOGITS * first.theta[:-1], 1.0)), count, first.gap)
+
+
+def _logits(model: Model) -> Model:
+    """Return the model of logits, whose noise is given, of a model of labels."""
+    tau = LOGIT_PRIOR * model.tau
+    return Model(model.terms, model.levels, model.z, model.noise, tau, True)
+
+
 def fit_logistic(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
     """Return the weights of labels, whose logits the functions are (Polya and Gamma).
 
@@ -101,15 +128,8 @@ def fit_logistic(model: Model, theta: Array, tol: float, max_iter: int) -> Found
     theta, tol, max_iter
         As `fit_gaussian` takes them.
     """
-    labels, weight = model.z, 1.0 / model.noise
-    centre = np.average(labels, axis=0, weights=np.broadcast_to(weight, labels.shape))
-    spread = np.maximum(np.sqrt(1.0 - centre**2), 1e-3)
-    numbers = Model(model.terms, model.levels, (labels - centre) / spread, model.noise, model.tau)
-    first, count = maximise_evidence(numbers, theta, tol=10.0 * tol, max_iter=max_iter)
-    theta = np.append(_LOGITS * first.theta[:-1], 1.0)
-    omega = np.full_like(labels, 0.25) * weight
-    logits = Model(model.terms, model.levels, labels, model.noise, LOGIT_PRIOR * model.tau, True)
-    found = Point(logits.with_targets(0.5 * labels * weight / omega, 1.0 / omega), theta)
+    labels, weight, logits = model.z, 1.0 / model.noise, _logits(model)
+    found, count, _ = fit_labels(model, theta, 10.0 * tol, max_iter)
     for _ in range(_ROUNDS):
         before = found.theta
         for _ in range(_INNER):
@@ -137,8 +157,7 @@ def settled_logits(model: Model, theta: Array) -> Point:
     theta : ndarray of shape (n_weights,)
         Weights.
     """
-    labels, weight = model.z, 1.0 / model.noise
-    logits = Model(model.terms, model.levels, labels, model.noise, LOGIT_PRIOR * model.tau, True)
+    labels, weight, logits = model.z, 1.0 / model.noise, _logits(model)
     mean, a, variance = np.zeros_like(labels), np.zeros_like(labels), np.zeros_like(labels)
     for _ in range(_NEWTON_STEPS):
         omega, slope = _precision(mean, variance)
