@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.stats import t as student_t
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
@@ -246,25 +247,42 @@ class AdditiveFunction:
     def at_features(self, E: Array, places: Indices) -> Array:
         """Return the functions at encoded rows, of shape (n_rows, n_targets)."""
         features, owner = self.scaled.features(E, self._used)
-        trained = self._trained
         found = np.full((len(E), self.a.shape[1]), INTERCEPT * self.a.sum(axis=0))
         first = len(self.scaled.bank.terms) + 1
-        for level, weights in enumerate(self.weights):
-            of_features = weights[:first][owner]
-            used = np.flatnonzero(of_features)
-            known = places[level] >= 0
+        rows = zip(self.weights, self._coefficients, places, strict=True)
+        for weights, coefficients, own in rows:
+            used = np.flatnonzero(weights[:first][owner])
+            known = own >= 0
             if len(used) and known.any():
-                for target in range(self.a.shape[1]):
-                    coefficients = np.zeros((len(self.names[level]), len(used)))
-                    own = trained[:, used] * (of_features[used] * self.a[:, [target]])
-                    np.add.at(coefficients, self.groups[level], own)
+                for target, values in enumerate(coefficients):
                     found[known, target] += np.einsum(
-                        "ij,ij->i", features[known][:, used], coefficients[places[level][known]]
+                        "ij,ij->i", features[known][:, used], values[own[known]]
                     )
         for place in range(len(self.scaled.bank.radial)):
             if self.weights[:, first + place].any():
                 K = self.scaled.matrix(place, E, self.E)
                 found += (K * self._between(places, self.weights[:, first + place])) @ self.a
+        return found
+
+    @cached_property
+    def _coefficients(self) -> list[list[Array]]:
+        """What features are multiplied with: by level and target, of shape (n_groups, n_used)."""
+        first = len(self.scaled.bank.terms) + 1
+        owner = self.scaled.features(self.E[:1], self._used)[1]
+        found = []
+        for names, weights in zip(self.names, self.weights, strict=True):
+            size = np.count_nonzero(weights[:first][owner])
+            found.append([np.zeros((len(names), size)) for _ in self.a.T])
+        for at in _parts(len(self.E)):
+            features = self.scaled.features(self.E[at], self._used)[0]
+            rows = np.arange(len(features))
+            for weights, sums, groups in zip(self.weights, found, self.groups, strict=True):
+                of_features = weights[:first][owner]
+                used = np.flatnonzero(of_features)
+                own = features[:, used] * of_features[used]
+                for total, a in zip(sums, self.a.T, strict=True):
+                    shape = len(total), len(rows)
+                    total += sparse.csr_matrix((a[at], (groups[at], rows)), shape=shape) @ own
         return found
 
     def _between(self, places: Indices, weights: Array) -> Array:
@@ -390,7 +408,8 @@ def judge_ranges(function: AdditiveFunction, point: Point) -> None:
     bank = function.scaled.bank
     rows = np.arange(0, len(function.E), -(-len(function.E) // _JUDGED))
     small = Point(point.model.take(rows), point.theta)
-    some = replace(function, E=function.E[rows], groups=function.groups[:, rows], a=small.a)
+    parts = function.E[rows], function.groups[:, rows], small.a, function.noise[rows]
+    some = AdditiveFunction(function.scaled, function.names, function.weights, *parts)
     share = bank.share_of(function.weights.sum(axis=0))
     for place in bank.numbers[share[bank.numbers] > _USED * share.sum()]:
         column = some.E[:, place]

@@ -23,7 +23,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.additive import Scaled, Scores, checked_levels
+from kernelhood.estimators.additive import Scores, checked_levels
+from kernelhood.estimators.landmark_function import Learned
 from kernelhood.estimators.model_choice import (
     Fit,
     banks,
@@ -35,23 +36,20 @@ from kernelhood.estimators.model_choice import (
     with_or_without_occasions,
     with_terms,
 )
-from kernelhood.estimators.multilevel import MultilevelModel
+from kernelhood.estimators.multilevel import MultilevelModel, Posed
 from kernelhood.estimators.reading import as_target, missing, numeric_target, some_of
-from kernelhood.estimators.training_rows import TrainingRows, Units, has_outliers, same_events
-from kernelhood.kernels.terms import TermBank
-from kernelhood.solvers.gaussian import Level, Model, Terms
+from kernelhood.estimators.training_rows import Units, has_outliers, same_events
+from kernelhood.operators import Landmarks
+from kernelhood.solvers.gaussian import Model
 from kernelhood.solvers.likelihoods import (
     Found,
     fit_gaussian,
     fit_labels,
     fit_logistic,
     fit_student_t,
+    settle,
     settled_logits,
 )
-
-#: With more rows than this weights are learned from so many, and take a few steps with all.
-_LEARNED = 3_000
-_STEPS = 3
 
 
 class KernelhoodRegressor(RegressorMixin, MultilevelModel):
@@ -76,6 +74,11 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         A power of the targets in which the model is additive, 0 for logarithms; targets have to be
         positive. "auto" takes one only if the evidence and left-out rows agree, and none with
         Student's t.
+    operator : {"auto", "dense", "landmarks"} or Landmarks
+        How functions of all columns are computed. "dense" holds matrices between all rows.
+        "landmarks" knows these functions by their values at some rows, as many as it takes, so that
+        time and memory grow like the number of rows; ``Landmarks(count)`` says how many at most.
+        "auto" takes landmarks for more than 3,000 rows.
     prior : "auto" or float
         The scale of the prior, as a share of the targets' variance. Smaller ones switch more
         terms off.
@@ -111,6 +114,10 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         Relative gap of the weights: how far they are from a stationary point.
     n_iter_ : int
         Covariance matrices factorised.
+    approximation_ : float
+        The share of the variance of functions of all columns that landmarks keep; 1 without them.
+    n_landmarks_ : int
+        How many landmarks there are; 0 without any.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
@@ -140,6 +147,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         likelihood: str = "auto",
         target_power: str | float = "auto",
         prior: str | float = "auto",
+        operator: str | Landmarks = "auto",
         unseen_task: str = "warn",
         task_column: int | str | None = None,
         tol: float = 1e-3,
@@ -150,6 +158,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         self.likelihood = likelihood
         self.target_power = target_power
         self.prior = prior
+        self.operator = operator
         self.unseen_task = unseen_task
         self.task_column = task_column
         self.tol = tol
@@ -159,9 +168,8 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
     def _targets(self, y: Any) -> AnyArray:
         return numeric_target(as_target(y, allow_none=True), self, allow_missing=True)
 
-    def _solve(
-        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
-    ) -> tuple[Found, list[int]]:
+    def _solve(self, posed: Posed) -> Learned:
+        rows, some = posed.rows, posed.some
         robust = self.likelihood == "student_t" or (
             self.likelihood == "auto" and has_outliers(rows.y)
         )
@@ -169,23 +177,18 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         y, noise = rows.y, (rows.weight.mean() / rows.weight)[:, None]
         power = self._power(y)
         self._units = Units.robust(y, power) if robust else Units.of(y, rows.weight, power)
-        whole = Model(terms, levels, self._units.to(y)[:, None], noise, self._tau)
-        some = np.arange(0, len(y), -(-len(y) // _LEARNED))
-        few = whole if len(some) == len(y) else whole.take(some)
-        event = self._events(rows, bank, few.z, some)
-        few = with_terms(few, best_terms(few, banks(bank), event, fit, self.tol))
+        levels = [level.take(some) for level in posed.levels]
+        few = Model(posed.terms, levels, self._units.to(y[some])[:, None], noise[some], self._tau)
+        event = self._events(posed, few.z)
+        few = with_terms(few, best_terms(few, banks(posed.scaled.bank), event, fit, self.tol))
         found, kept = self._choose(few, y[some], event, fit)
-        if len(some) < len(y):
-            chosen = [
-                Level(levels[place].groups, own.terms)
-                for place, own in zip(kept, found.point.model.levels, strict=True)
-            ]
-            model = Model(terms, chosen, self._units.to(y)[:, None], noise, self._tau)
-            found = fit(model, found.point.theta, self.tol, _STEPS)
-        self.noise_ = float(np.sqrt(found.point.theta[-1])) * self._units.size
+        learned = Learned(found, posed.scaled, kept)
+        z = self._units.to(y)[:, None]
+        learned = self._with_all_rows(posed, learned, z, noise, fit)
+        self.noise_ = float(np.sqrt(learned.found.point.theta[-1])) * self._units.size
         self.target_power_, self._row_noise = self._units.power, noise[:, 0]
         self._log_slope = self._units.log_slope(y)
-        return found, kept
+        return learned
 
     def _choose(self, model: Model, y: Array, event: Indices, fit: Fit) -> tuple[Found, list[int]]:
         """Return the best of a few models, all of them compared without a search."""
@@ -211,8 +214,8 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
             )
         return float(self.target_power)
 
-    def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
-        super()._store(found, scaled, names, E)
+    def _store(self, learned: Learned, names: list[Any], E: Array) -> None:
+        super()._store(learned, names, E)
         self.log_evidence_ += self._log_slope
 
     def predict(self, X: Any, *, task: Any = None, return_std: bool = False) -> Any:
@@ -419,6 +422,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         tasks of a group have one in common, too.
     class_weight : dict or "balanced", optional
         Weights of the classes.
+    operator : {"auto", "dense", "landmarks"} or Landmarks
+        How functions of all columns are computed, as in `KernelhoodRegressor`.
     prior : "auto" or float
         The scale of the prior. Smaller ones switch more terms off.
     unseen_task : {"warn", "shared", "error"}
@@ -448,6 +453,10 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         Relative gap of the weights: how far they are from a stationary point.
     n_iter_ : int
         Covariance matrices factorised.
+    approximation_ : float
+        The share of the variance of functions of all columns that landmarks keep; 1 without them.
+    n_landmarks_ : int
+        How many landmarks there are; 0 without any.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
@@ -475,6 +484,7 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         relation: Any = "auto",
         class_weight: Any = None,
         prior: str | float = "auto",
+        operator: str | Landmarks = "auto",
         unseen_task: str = "warn",
         task_column: int | str | None = None,
         tol: float = 1e-3,
@@ -484,6 +494,7 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         self.relation = relation
         self.class_weight = class_weight
         self.prior = prior
+        self.operator = operator
         self.unseen_task = unseen_task
         self.task_column = task_column
         self.tol = tol
@@ -497,9 +508,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         check_classification_targets(values[~missing(values)])
         return values
 
-    def _solve(
-        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
-    ) -> tuple[Found, list[int]]:
+    def _solve(self, posed: Posed) -> Learned:
+        rows, some = posed.rows, posed.some
         self.classes_ = np.unique(rows.y)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -516,19 +526,21 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
             labels = np.where(rows.y[:, None] == several, 1.0, -1.0)
         weight = rows.weight * compute_sample_weight(self.class_weight, rows.y)
         noise = (weight.mean() / weight)[:, None]
-        model = Model(terms, levels, labels, noise, self._tau)
-        event = self._events(rows, bank, labels, np.arange(len(labels)))
+        levels = [level.take(some) for level in posed.levels]
+        model = Model(posed.terms, levels, labels[some], noise[some], self._tau)
+        event = self._events(posed, model.z)
         fits = (fit_logistic, fit_labels)
-        kept, fit, factor = best_logits(model, banks(bank), event, fits, self.tol)
+        kept, fit, factor = best_logits(model, banks(posed.scaled.bank), event, fits, self.tol)
         model = with_terms(model, kept)
         found = fit(model, model.start(), self.tol, self.max_iter)
         theta = np.append(factor * found.point.theta[:-1], found.point.theta[-1])
         gap = found.point.gap if found.gap is None else found.gap
         found = Found(settled_logits(model, theta), found.n_iter, gap)
-        return found, list(range(len(levels)))
+        learned = Learned(found, posed.scaled, list(range(len(levels))))
+        return self._with_all_rows(posed, learned, labels, noise, settle)
 
-    def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
-        super()._store(found, scaled, names, E)
+    def _store(self, learned: Learned, names: list[Any], E: Array) -> None:
+        super()._store(learned, names, E)
         if self._is_paired:
             pairs = [self._own_classes[name] for name in self.tasks_]
             self._pairs = np.searchsorted(self.classes_, np.array(pairs))

@@ -104,7 +104,7 @@ def fit_labels(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
     labels, weight = model.z, 1.0 / model.noise
     centre = np.average(labels, axis=0, weights=np.broadcast_to(weight, labels.shape))
     spread = np.maximum(np.sqrt(1.0 - centre**2), 1e-3)
-    numbers = Model(model.terms, model.levels, (labels - centre) / spread, model.noise, model.tau)
+    numbers = model.with_targets((labels - centre) / spread, model.noise)
     first, count = maximise_evidence(numbers, theta, tol=tol, max_iter=max_iter)
     omega = np.full_like(labels, 0.25) * weight
     given = _logits(model).with_targets(0.5 * labels * weight / omega, 1.0 / omega)
@@ -113,8 +113,7 @@ def fit_labels(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
 
 def _logits(model: Model) -> Model:
     """Return the model of logits, whose noise is given, of a model of labels."""
-    tau = LOGIT_PRIOR * model.tau
-    return Model(model.terms, model.levels, model.z, model.noise, tau, True)
+    return model.of_logits(LOGIT_PRIOR * model.tau)
 
 
 def fit_logistic(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
@@ -179,6 +178,17 @@ def settled_logits(model: Model, theta: Array) -> Point:
         if step * np.abs(to_mean).max() <= _LOGITS_SETTLED * (1.0 + np.abs(mean).max()):
             break
     return found
+
+
+def settle(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
+    """Return the posterior of the logits at weights that stay as they are.
+
+    Parameters
+    ----------
+    model, theta, tol, max_iter
+        As `fit_logistic` takes them; only the first two are used.
+    """
+    return Found(settled_logits(model, theta), 0, 0.0)
 
 
 def _bound(labels: Array, weight: Array, mean: Array, variance: Array, a: Array) -> float:

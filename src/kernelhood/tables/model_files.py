@@ -22,6 +22,7 @@ from kernelhood._support import import_extra, whole_file
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
 from kernelhood.estimators.base import MultiTaskKernelModel
 from kernelhood.estimators.calibration import ConformalErrors, HeldOut, Sigmoid
+from kernelhood.estimators.landmark_function import LandmarkFunction
 from kernelhood.estimators.landmarks import LandmarkExpansion, Landmarks
 from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.probability import Calibration
@@ -255,6 +256,7 @@ _PARTS = (
     ConformalErrors,
     HeldOut,
     AdditiveFunction,
+    LandmarkFunction,
     Scaled,
     Units,
     terms.TermBank,
@@ -262,6 +264,7 @@ _PARTS = (
     terms.Levels,
     terms.Smooth,
     terms.Radial,
+    terms.Landmarked,
     kernels.KernelBank,
     kernels.AutoBank,
     inputs.FittedInputs,
