@@ -118,6 +118,22 @@ def test_rows_to_learn_from_are_whole_tasks_or_whole_occasions():
     assert set(np.bincount(occasion[some], minlength=40)) == {0, 50}
 
 
+def test_one_column_has_no_landmarks(monkeypatch):
+    monkeypatch.setattr(multilevel, "_FEW_ROWS", 100)
+    X, y, task = make_rows()
+    model = kh.KernelhoodRegressor().fit(X[:, :1], y, task=task)
+    assert (model.n_landmarks_, model.approximation_) == (0, 1.0)
+
+
+def test_terms_that_few_rows_did_without_come_back_if_they_are_cheap(monkeypatch):
+    monkeypatch.setattr(landmark_function, "_CHEAP", 5)
+    used = np.array([False, True, False, False, False, True])
+    sizes = np.array([1, 2, 9, 3, 1])
+    wanted = np.array([False, True, True, True, True, False])
+    found = landmark_function._revived(used, wanted, sizes)
+    assert found.tolist() == [False, True, False, True, True, True]
+
+
 def test_memory_that_is_too_small_is_an_error_before_work(monkeypatch):
     monkeypatch.setattr(landmark_function, "_free_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=r"operator='dense' holds matrices between all 1000 rows"):

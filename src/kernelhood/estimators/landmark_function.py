@@ -25,13 +25,15 @@ _ENOUGH = 0.01
 _LEARNED = 6_000
 #: Covariances of so many rows; and of all, until their gap is that of weights from fewer rows.
 _STEPS, _LAST_STEPS, _CLOSE = 12, 3, 0.02
+#: Features of terms that few rows did without, and that more rows are asked about.
+_CHEAP = 300
 #: Weights that few rows have taken to zero start here, to be able to come back.
 _REVIVED = 1e-4
 _ROWS_AT_ONCE = 4096
 #: Matrices between all rows that a dense fit holds beside those of the kernels.
 _MATRICES = 6
-#: What the features of all rows may take of the memory that is free.
-_SHARE_OF_MEMORY = 0.5
+#: Copies of the features of all rows, and what they may take of the memory that is free.
+_COPIES, _SHARE_OF_MEMORY = 3, 0.5
 
 
 def some_rows(task: Indices, occasion: Indices | None, most: int) -> Indices:
@@ -204,7 +206,7 @@ def learn_from_all(
         whole = rows.model(scaled, flags, model.tau, everything)
         found = fit(whole, whole.joined(weights, theta[-1]), tol, _LAST_STEPS)
         return Learned(Found(found.point, n_iter, learned.found.gap), scaled, learned.kept)
-    flags[0] = flags[0] | (model.levels[0].terms & ~bank.of_all_columns)
+    flags[0] = _revived(flags[0], model.levels[0].terms & ~bank.of_all_columns, model.terms.sizes)
     flags[rows.own][0] |= model.levels[rows.own].terms[0]
     occasion = rows.levels[-1].groups if len(rows.levels) - 1 > rows.own else None
     some, limits = some_rows(rows.levels[rows.own].groups, occasion, _LEARNED), (tol, _STEPS)
@@ -218,6 +220,16 @@ def learn_from_all(
     whole = rows.model(scaled, flags, model.tau, everything)
     found = fit(whole, whole.joined(np.maximum(weights, _REVIVED), theta[-1]), *limits)
     return Learned(found._replace(n_iter=n_iter + found.n_iter), scaled, learned.kept)
+
+
+def _revived(used: Flags, wanted: Flags, sizes: Indices) -> Flags:
+    """Return the terms in use and others that are wanted, small ones first, as many as is cheap."""
+    found = used.copy()
+    of_terms = np.append(sizes, np.zeros(len(used) - len(sizes), dtype=np.intp))
+    others = np.flatnonzero(wanted & ~used)
+    others = others[np.argsort(of_terms[others], kind="stable")]
+    found[others[np.cumsum(of_terms[others]) <= _CHEAP]] = True
+    return found
 
 
 def _all_features(scaled: Scaled, E: Array, used: Flags) -> tuple[Array, Indices]:
@@ -360,14 +372,15 @@ def most_landmarks(n: int, n_features: int, count: int | None) -> int:
     n : int
         Rows.
     n_features : int
-        Features of single columns, about.
+        Features of single columns that are held.
     count : int, optional
         How many the user wants.
     """
     free = _free_memory()
-    fits = int(_SHARE_OF_MEMORY * free / (8 * n)) - n_features
+    room = _SHARE_OF_MEMORY * free / (8.0 * _COPIES)
+    fits = int(room / n) - n_features
     if fits < 8 or (count is not None and fits < count):
-        rows = int(_SHARE_OF_MEMORY * free / (8 * (n_features + (count or 8))))
+        rows = int(room / (n_features + (count or 8)))
         raise MemoryError(
             f"X has {n} rows, whose features take more than half of the {free / 2**30:.1f} GiB of "
             f"memory that are free: fit to at most {rows} of them, or to fewer columns."

@@ -163,9 +163,8 @@ class MultilevelModel(BaseEstimator, ABC):
         if operator == "dense" or (operator == "auto" and n <= _FEW_ROWS):
             check_dense(n, len(bank.radial))
             return np.arange(n)
-        self._most_landmarks = most_landmarks(
-            n, len(bank.names), operator.count if isinstance(operator, Landmarks) else None
-        )
+        count = operator.count if isinstance(operator, Landmarks) else None
+        self._most_landmarks = most_landmarks(n, bank.n_features, count)
         task, occasion = rows.task_numbers, rows.occasion_numbers
         return some_rows(task, occasion, _FIRST_ROWS)
 

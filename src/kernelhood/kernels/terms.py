@@ -196,6 +196,8 @@ class Landmarked:
 
     def features(self, E: Array) -> Array:
         """Return features whose products are nearly the kernel, of shape (n_rows, rank)."""
+        if not len(self.landmarks):
+            return np.empty((len(E), 0))
         return self.radial.matrix(E, self.landmarks) @ self.basis
 
 
@@ -252,6 +254,11 @@ class TermBank:
         return np.array([False, *(isinstance(one, Landmarked) for one in self.terms)])
 
     @property
+    def n_features(self) -> int:
+        """How many features there are of all terms that have some."""
+        return int(self.features(np.zeros((1, len(self.low))))[1].sum())
+
+    @property
     def n_landmarks(self) -> int:
         """How many landmarks functions of all columns have; 0 without any."""
         return max(
@@ -271,8 +278,9 @@ class TermBank:
         found, first = copy(self), len(self.terms) + 1
         found.terms, found.radial = list(self.terms), []
         for place, one in enumerate(self.radial, start=first):
-            own = landmarks[: len(landmarks) if wanted[place] else 0]
-            found.terms.append(Landmarked(one, own, _root_of_inverse(one.matrix(own, own))))
+            own = landmarks if wanted[place] else landmarks[:0]
+            K = one.matrix(own, own) if len(own) else np.empty((0, 0))
+            found.terms.append(Landmarked(one, own, _root_of_inverse(K)))
         return found
 
     def encode(self, X: Any) -> Array:
@@ -443,6 +451,8 @@ def _number(name: str, values: Array) -> Column:
 
 def _root_of_inverse(K: Array) -> Array:
     """Return what turns values at landmarks into features, of shape (n_landmarks, rank)."""
+    if not len(K):
+        return K
     values, vectors = np.linalg.eigh(K)
     kept = values > _RANK * values.max(initial=0.0)
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
