@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
@@ -283,7 +284,7 @@ class LandmarkFunction(AdditiveFunction):
         model = point.model
         assert isinstance(model, ManyRows)
         parts = {name: getattr(plain, name) for name in AdditiveFunction.__dataclass_fields__}
-        found = cls(**parts, z=model.z, coefficients=plain._coefficients, own=model.own)
+        found = cls(**parts, z=model.z, coefficients=_coefficients(point), own=model.own)
         pairs = zip(model.levels, plain.weights > 0.0, strict=True)
         if all(np.array_equal(level.terms, own) for level, own in pairs):
             vars(found)["_factors"] = point.factors
@@ -327,6 +328,20 @@ class LandmarkFunction(AdditiveFunction):
             ]
             found[at] = np.column_stack(columns) + prior[at, None]
         return np.maximum(found, 0.0)
+
+
+def _coefficients(point: Point) -> list[list[Array]]:
+    """Return what features are multiplied with, by level and target."""
+    model, found = point.model, []
+    features, weights = model.terms.features, model.by_level(point.theta)
+    for level, own in zip(model.levels, weights[:, model.terms.term_of], strict=True):
+        used, n = np.flatnonzero(own), len(features)
+        shape, parts = (int(level.groups.max()) + 1, n), []
+        for a in point.a.T:
+            sums = sparse.csr_matrix((a, (level.groups, np.arange(n))), shape=shape) @ features
+            parts.append(sums[:, used] * own[used])
+        found.append(parts)
+    return found
 
 
 def approximation(point: Point, scaled: Scaled) -> float:
