@@ -28,11 +28,13 @@ def study():
 def theirs(study):
     """Return the deviations of level, slope and noise, and the fixed effects, by REML."""
     days, reaction, subject = study
+    mean, size = reaction.mean(), reaction.std()
     design = np.column_stack([np.ones(len(days)), days])
     apart = mixed.MixedLMParams.from_components(np.ones(2), np.eye(2))
-    found = mixed.MixedLM(reaction, design, groups=subject, exog_re=design).fit(free=apart)
+    model = mixed.MixedLM((reaction - mean) / size, design, groups=subject, exog_re=design)
+    found = model.fit(free=apart)
     deviations = np.sqrt([*np.diagonal(np.asarray(found.cov_re)), found.scale])
-    return deviations, np.asarray(found.fe_params)
+    return size * deviations, size * np.asarray(found.fe_params) + [mean, 0.0]
 
 
 @pytest.fixture(scope="module")
