@@ -29,7 +29,7 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst", "*.py"]
 
 smartquotes = False
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_update_mathjax = False  # its settings are those of MathJax 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 10**6,
+    "thumbnail_size": (640, 448),
     "reset_modules": (),
     "remove_config_comments": True,
     "write_computation_times": False,

@@ -72,7 +72,7 @@ class Level:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The rows of every group, as slices where they are next to each other."""
+        """The rows of every group, as slices if they are next to each other."""
         order = np.argsort(self.groups, kind="stable")
         edges = np.flatnonzero(np.diff(self.groups[order])) + 1
         found: list[Block] = []
