@@ -63,8 +63,8 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
         raise OSError(errno.EINVAL, "not a regular file, and cannot be replaced by one", str(path))
-    # Short, as names and, on Windows, whole paths have a largest length.
-    part = place.with_name(f".{secrets.token_hex(4)}.part")
+    # Not the whole name: names have a largest length.
+    part = place.with_name(f".{place.name[:24]}.{secrets.token_hex(4)}.part")
     try:
         with open(part, "xb") as file:
             yield file
