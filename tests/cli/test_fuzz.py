@@ -15,13 +15,13 @@ QUICK = settings(
 )
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK, max_examples=15)
 @given(fuzz.tables(), fuzz.OPTIONS)
 def test_tables_end_in_a_model_or_in_one_line(tmp_path, table, options):
     fuzz.check_table(tmp_path, *table, options)
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK, max_examples=20)
 @given(st.integers(0, 2**62))
 def test_changed_models_end_in_an_answer_or_in_one_line(shops, tmp_path, number):
     fuzz.check_model(tmp_path, shops / "model.skops", shops / "shops.csv", number, "shop")
