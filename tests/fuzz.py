@@ -493,7 +493,8 @@ def fuzz(what, examples, start):
             paths, table = make_models(folder)
             drawn = given(st.sampled_from(paths), st.integers(0, 2**62))
             check = drawn(lambda path, number: tally(check_model, folder, path, table, number))
-        seed(start)(limits(check))()
+        with contextlib.suppress(KeyboardInterrupt):  # reports what was done until then
+            seed(start)(limits(check))()
     return tally.report(what)
 
 
