@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kernelhood
-from tests.release_check import CheckFailedError, check_versions
+from tests.release_check import IN_SDIST, SMOKE, CheckFailedError, check_versions
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -22,6 +22,10 @@ def test_every_place_names_the_same_version():
 def test_a_tag_needs_a_finished_changelog():
     with pytest.raises(CheckFailedError, match="the tag says 99"):
         check_versions("v99")
+
+
+def test_what_a_release_is_checked_by_is_there():
+    assert [name for name in (*SMOKE, *IN_SDIST) if not (ROOT / name).exists()] == []
 
 
 def test_the_recipe_needs_what_the_package_needs():
