@@ -1,6 +1,7 @@
 """Settings of Sphinx. Nothing is downloaded, neither during the build nor by the built pages."""
 
 import importlib.util
+import os
 import shutil
 import sys
 from importlib.metadata import version as installed_version
@@ -95,6 +96,18 @@ html_theme_options = {
     "footer_end": [],
     "show_toc_level": 2,
 }
+# Pages that are published under an address offer other versions; those on disk fetch nothing.
+# docs/versions.py writes switcher.json, by which the theme also warns of old and unreleased ones.
+if address := os.environ.get("DOCS_URL"):
+    html_theme_options |= {
+        "switcher": {
+            "json_url": f"{address}/switcher.json",
+            "version_match": version if os.environ.get("GITHUB_REF_TYPE") == "tag" else "dev",
+        },
+        "check_switcher": False,
+        "navbar_end": ["version-switcher", "theme-switcher"],
+        "show_version_warning_banner": True,
+    }
 html_sidebars = {"index": [], "changelog": [], "citing": []}
 
 

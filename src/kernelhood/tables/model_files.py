@@ -543,9 +543,9 @@ def _header(content: bytes, path: str | PathLike[str]) -> ModelHeader:
     except zipfile.BadZipFile as error:
         what = "a pickle, which could run anything" if content[:1] == b"\x80" else "something else"
         raise ModelFileError(f"{path} is no model of kernelhood but {what}.") from error
-    except (ValueError, RuntimeError, NotImplementedError, OSError, EOFError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+    except ModelFileError:
+        raise
+    except Exception as error:  # unpacking fails in many ways
         raise ModelFileError(f"{path} is damaged: {error}") from error
     return _checked_header(found, path)
 
