@@ -95,6 +95,8 @@ class Job:
         Where files are.
     samples : Samples or None
         A user's data; None to load them by name.
+    stratify : bool
+        Whether classes are split in the same proportions.
     """
 
     dataset: str
@@ -106,6 +108,7 @@ class Job:
     grid: str
     data_home: str | None = None
     samples: Samples | None = None
+    stratify: bool = True
 
     @property
     def candidates(self) -> list[Candidates]:
@@ -123,6 +126,7 @@ class Job:
             "train_fraction": self.train_fraction,
             "models": [[one.method, one.choices, one.grid] for one in self.candidates],
             "data": None if self.samples is None else fingerprint(self.samples),
+            **({} if self.stratify else {"stratify": False}),
         }
         return hashlib.sha256(dumps(content).encode()).hexdigest()[:16]
 
@@ -130,7 +134,8 @@ class Job:
     def split(self) -> Hashable:
         """Return what tells its split, and how models are judged there, from others."""
         mine = None if self.samples is None else id(self.samples)
-        return self.dataset, mine, self.run, self.seed, self.metric, self.train_fraction
+        drawn = self.train_fraction, self.stratify
+        return self.dataset, mine, self.run, self.seed, self.metric, *drawn
 
     @property
     def key(self) -> tuple[str, str, int, str]:
@@ -201,7 +206,8 @@ def _measure(job: Job, memory: Memory) -> Row:
     """Return what the job adds to its row."""
     seed = run_seed(job.seed, job.dataset, job.run)
     samples = job.samples or load(job.dataset, job.data_home, seed)
-    classes = samples.y if kind_of(job.dataset, job.samples) == CLASSIFICATION else None
+    classified = kind_of(job.dataset, job.samples) == CLASSIFICATION
+    classes = samples.y if classified and job.stratify else None
     share = job.train_fraction
     split = split_rows(samples.task, samples.sample_id, classes, train_fraction=share, seed=seed)
     one, best = _choose(job, samples, split, memory)
