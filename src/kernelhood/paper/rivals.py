@@ -274,7 +274,7 @@ class _GPBoost(_Rival):
         found = self.model_.predict(_dense(X), group_data_pred=task, pred_latent=latent)
         if not latent:
             return np.asarray(found["response_mean"])
-        return np.asarray(found["fixed_effect"]) + np.asarray(found["random_effect_mean"])
+        return np.asarray(found["fixed_effect"] + found["random_effect_mean"])
 
 
 class GPBoostClassifier(ClassifierMixin, _GPBoost):
