@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.inspection.figures import plot_alignment, plot_weights
 from kernelhood.kernels import KernelBank
 from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
@@ -287,6 +288,32 @@ def cosine(product: float, first: float, second: float) -> float:
     return float(np.clip(product / norms, -1.0, 1.0)) if norms > 0.0 else 0.0
 
 
+def places_of(X: Any, points: Any) -> Indices:
+    """Return the place of each row of X among some points, -1 for a row that is not there.
+
+    Of equal points the first counts, unless X holds all points in their order.
+
+    Parameters
+    ----------
+    X, points : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+        Rows.
+
+    Examples
+    --------
+    >>> from kernelhood.inspection.model import places_of
+    >>> places_of([[2.0], [3.0]], [[1.0], [2.0]]).tolist()
+    [1, -1]
+    """
+    asked, known = (
+        np.asarray(one.toarray() if sparse.issparse(one) else one, dtype=np.float64) + 0.0
+        for one in (X, points)
+    )
+    if np.array_equal(asked, known):
+        return np.arange(len(known))
+    place = {row.tobytes(): number for number, row in reversed(list(enumerate(known)))}
+    return np.array([place.get(row.tobytes(), -1) for row in asked], dtype=np.intp)
+
+
 @dataclass(frozen=True)
 class Neighborhood:
     """The neighborhood-defining matrix of one task.
@@ -412,7 +439,7 @@ class NeighborhoodInspection(KernelInspection):
         Entry (t, s) is the cosine between the learned kernel of task t and the neighborhood kernel
         of task s, both evaluated at the training points of task t; 0 where one of them vanishes.
         Where the matrix that defines a neighborhood exists only on the task's own training points,
-        the diagonal tells of the whole matrix and the rest of what `neighborhood_kernel` gives.
+        the diagonal tells of the whole matrix, the rest of the part that base kernels carry.
 
         Returns
         -------
