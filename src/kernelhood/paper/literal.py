@@ -33,6 +33,14 @@ class LiteralIteration:
     ending : {"settled", "cycle", "grows", "open"}
         Whether the last round changed no kernel, brought back the kernels of two rounds before,
         made them very large, or was only the last that was allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.paper import literal_iteration
+    >>> found = literal_iteration([np.eye(2)[None]], [np.array([-1, 1])], C=1, eta=16, beta=1)
+    >>> found.weights.shape == (len(found.weights), 1, 1)
+    True
     """
 
     weights: Array

@@ -101,6 +101,28 @@ def times_cells(results: Any) -> tuple[list[str], list[list[str]]]:
     return head, body
 
 
+def validation_cells(results: Any) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table of scores on the part that chose the parameters.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method, score, validation_score and metric.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kernelhood.paper.table import validation_cells
+    >>> rows = {"dataset": "letter", "method": ["kta", "itl"], "metric": "accuracy", "score": 0.9}
+    >>> validation_cells(pd.DataFrame({**rows, "validation_score": [0.92, 0.94]}))[1]
+    [['KTA', '92.00', '2'], ['ITL', '94.00', '1']]
+    """
+    known = results.assign(score=results["validation_score"].where(results["score"].notna()))
+    head, body = grid_of_cells(known)
+    kept = [place for place, name in enumerate(head[:-1]) if name != "paper"]
+    return [head[n] for n in kept], [[row[n] for n in kept] for row in body]
+
+
 def as_markdown(head: list[str], body: list[list[str]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
@@ -255,6 +277,13 @@ def table(results: Any) -> Any:
         lines[name] *= scales
     columns = ["dataset", "method", "metric", "runs", "mean", "error", "rank", "published"]
     return lines[columns]
+
+
+def best_first(lines: Any) -> Any:
+    """Return the lines of one data set in a `table`, the best mean first."""
+    metric = lines["metric"].iloc[0]
+    falls = metric not in METRICS or METRICS[metric].greater_is_better
+    return lines.sort_values("mean", ascending=not falls, kind="stable")
 
 
 def _metric_of(results: Any, dataset: str) -> str:
