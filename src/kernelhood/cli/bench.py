@@ -51,7 +51,7 @@ def _bench(args: argparse.Namespace) -> Report:
     if args.jobs == 0 or args.jobs < -1:
         raise ValueError(f"--jobs {args.jobs} must be a number of processes, or -1 for all cores.")
     if args.results is not None:
-        return report_results(args.results, args.out, command=args.typed)
+        return report_results(args.results, args.out, methods=args.methods, command=args.typed)
     return report_bench(
         _datasets(args),
         args.out or "report",
