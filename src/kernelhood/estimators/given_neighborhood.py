@@ -19,7 +19,7 @@ from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.jointly import FormulationSearch
 from kernelhood.estimators.reading import TaskRows
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.inspection.model import BoundTerms, Neighborhood, cosine
+from kernelhood.inspection.model import BoundTerms, Neighborhood, cosine, places_of
 from kernelhood.kernels import KernelBank, as_kernel
 from kernelhood.penalties import Distance
 from kernelhood.penalties.quadratic import nearest_weights
@@ -59,8 +59,8 @@ class GivenNeighborhood(ABC):
         """Return Khat_t between the samples of a task."""
 
     @abstractmethod
-    def between(self, X: Any, Z: Any, task: Hashable) -> Array | None:
-        """Return what defines a task's neighborhood at any points, None where nothing is known."""
+    def between(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return what defines a task's neighborhood at any points, NaN if nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,7 @@ class MatrixNeighborhood(GivenNeighborhood):
 
     matrices: Mapping[Hashable, Any]
     rows: Mapping[Hashable, Indices] = field(default_factory=dict)
+    points: Any = None
 
     def fitted_to(
         self, points: Any, tasks: Sequence[TaskRows], names: Sequence[str] | None
@@ -152,7 +153,7 @@ class MatrixNeighborhood(GivenNeighborhood):
                     f"of its rows in the order of X: got {matrix.shape}."
                 )
             checked_matrix(matrix, one.name)
-        return MatrixNeighborhood(self.matrices, {one.name: one.rows for one in tasks})
+        return MatrixNeighborhood(self.matrices, {one.name: one.rows for one in tasks}, points)
 
     def at(self, problem: TaskProblem) -> Array:
         """Return the matrix of the samples that take part."""
@@ -160,8 +161,12 @@ class MatrixNeighborhood(GivenNeighborhood):
         matrix = np.asarray(self.matrices[problem.name], dtype=np.float64)
         return matrix[np.ix_(places, places)]
 
-    def between(self, X: Any, Z: Any, task: Hashable) -> None:
-        """Return nothing: a matrix says nothing of other points."""
+    def between(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the entries between training points of the task, NaN for other points."""
+        known = self.points[self.rows[task]]
+        i, j = (places_of(one, known) for one in (X, Z))
+        found = np.asarray(self.matrices[task], dtype=np.float64)[np.ix_(i, j)]
+        return np.where(np.logical_and.outer(i >= 0, j >= 0), found, np.nan)
 
 
 def checked_matrix(matrix: Any, task: Hashable) -> Array:
@@ -443,8 +448,9 @@ class GivenNeighborhoodStep(FormulationSearch):
     def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the kernel that defines the task's neighborhood.
 
-        It is ``sum_m kappa_t^m k_m``, or the kernel that was given. Of matrices that were given it
-        is their projection onto the base kernels, which is what other points see of them.
+        It is ``sum_m kappa_t^m k_m``, or the kernel that was given. A matrix that was given comes
+        back between the training points of the task; other points see its projection onto the base
+        kernels.
 
         Parameters
         ----------
@@ -454,11 +460,12 @@ class GivenNeighborhoodStep(FormulationSearch):
             One of ``tasks_``.
         """
         self._task_number(task)
-        if self.neighborhood is not None:
-            found = self._around.between(X, Z, task)
-            if found is not None:
-                return found
-        return super().neighborhood_kernel(X, Z, task)
+        if self.neighborhood is None:
+            return super().neighborhood_kernel(X, Z, task)
+        found = self._around.between(X, Z, task)
+        if not np.isnan(found).any():
+            return found
+        return np.where(np.isnan(found), super().neighborhood_kernel(X, Z, task), found)
 
     _around: GivenNeighborhood
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,10 +17,30 @@ from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import documented
 from kernelhood.estimators.targets import MultiTaskClassifier, MultiTaskRegressor
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.inspection.model import Neighborhood, NeighborhoodInspection, alignment, cosine
+from kernelhood.inspection.model import (
+    Neighborhood,
+    NeighborhoodInspection,
+    alignment,
+    cosine,
+    places_of,
+)
 from kernelhood.kernels import AutoBank, Gaussian, KernelBank
 from kernelhood.losses import BoxLoss
 from kernelhood.solvers.neighborhood import solve_neighborhood
+
+
+@dataclass(frozen=True)
+class BentNeighborhood(Neighborhood):
+    """A neighborhood whose matrix is K + bb' at the training points.
+
+    Attributes
+    ----------
+    bend : ndarray of shape (n_samples,)
+        b, where a sample of weight w counts as w equal samples; empty if there are several pairs of
+        classes, whose matrices differ.
+    """
+
+    bend: Array = field(default_factory=lambda: np.empty(0))
 
 
 class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
@@ -41,8 +63,35 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
         )
         nu, G = found.weights[:-1], kernels.gram[:-1, :-1]
         own = _own_alignment(nu, G, found.q, 0.5 / rho)
-        neighborhood = Neighborhood(nu, G, kernels.traces[:-1], own)
+        single = len(problem.pairs) == 1
+        bend = np.sqrt(0.5 / rho) * found.v / problem.sample_weight if single else np.empty(0)
+        neighborhood = BentNeighborhood(nu, G, kernels.traces[:-1], own, bend)
         return TaskSolution(found._replace(weights=nu), neighborhood)
+
+    def _store_neighborhoods(self, found: list[Neighborhood | None]) -> None:
+        super()._store_neighborhoods(found)
+        bends = [one.bend for one in found if isinstance(one, BentNeighborhood)]
+        self._bends = [bend[bend != 0.0] for bend in bends]  # at the support vectors
+
+    def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the matrix that defines the task's neighborhood.
+
+        Between training points of the task it is the whole matrix, ``K_t + c v_t v_t'``; any other
+        points see only ``K_t``. So do all points of a task of more than two classes.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            Points; with `task_column`, without that column.
+        task : hashable
+            One of ``tasks_``.
+        """
+        K, number = super().neighborhood_kernel(X, Z, task), self._task_number(task)
+        if not len(self._bends[number]):
+            return K
+        bend = np.append(self._bends[number], 0.0)  # the last place is that of other points
+        at_X, at_Z = (bend[places_of(one, self.support_vectors_[number])] for one in (X, Z))
+        return np.asarray(K + np.outer(at_X, at_Z))
 
 
 def _own_alignment(nu: Array, G: Array, q: Array, c: float) -> float:

@@ -64,7 +64,14 @@ _WEIGHTS = ("weights_", "neighborhood_weights_", "_matrix_weights", "_own_weight
 
 
 #: What describes the neighborhoods of a fit, on the whole bank.
-_NEIGHBORHOODS = ("neighborhood_weights_", "gram_", "traces_", "_own_alignments", "_joint_bound")
+_NEIGHBORHOODS = (
+    "neighborhood_weights_",
+    "gram_",
+    "traces_",
+    "_own_alignments",
+    "_bends",
+    "_joint_bound",
+)
 
 
 def compact(model: Any, *, neighborhoods: bool = True) -> Any:
