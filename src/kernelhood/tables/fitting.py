@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from kernelhood._typing import AnyArray
 from kernelhood.estimators import KernelhoodClassifier, KernelhoodRegressor
-from kernelhood.estimators.additive import checked_levels
+from kernelhood.estimators.intervals import checked_levels
 from kernelhood.kernels.columns import as_pandas
 from kernelhood.search.splits import TaskShuffleSplit, TaskStratifiedKFold
 from kernelhood.tables.judging import (
