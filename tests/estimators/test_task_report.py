@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from sklearn.linear_model import Ridge
 
 import kernelhood as kh
@@ -58,10 +59,8 @@ def test_the_report_is_a_table(fitted, kind):
     frame = report.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert len(frame) == len(report) == 10
-    np.testing.assert_allclose(
-        frame["difference"] * (report.error + report.alone if kind == "regression" else 1.0),
-        report.alone**2 - report.error**2 if kind == "regression" else report.alone - report.error,
-    )
+    if kind == "classification":
+        np.testing.assert_allclose(report.gain, report.alone - report.error)
     assert set(frame["sharing"]) <= {HELPED, HURT, SAME}
     assert ("noise" in frame) == (kind == "regression")
     text = str(report)
@@ -71,6 +70,22 @@ def test_the_report_is_a_table(fitted, kind):
     assert all(len(own) == 3 for own in report.nearest)
     total = sum(report.parts.values())
     assert np.all(total > 0.0)
+
+
+def test_a_gain_is_that_of_the_predicted_density(fitted):
+    model, _, task = fitted
+    residual, std = model.left_out("rows")
+    own = np.flatnonzero(task == 2)
+    alone = []
+    for row in own:
+        groups = np.where(task == 2, task.size + np.arange(task.size), 0)
+        groups[row] = 0
+        off, spread = (one[row] for one in model.left_out(groups))
+        alone.append(norm.logpdf(off, scale=spread))
+    gained = norm.logpdf(residual[own], scale=std[own]) - alone
+    report = model.task_report()
+    assert report.gain[2] == pytest.approx(np.mean(gained), abs=1e-8)
+    assert report.std[2] == pytest.approx(np.std(gained, ddof=1) / 5.0, rel=1e-6)
 
 
 def test_the_sentence_counts_and_names():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from scipy.stats import t as student_t
 from sklearn.utils.validation import check_is_fitted
 
@@ -190,6 +191,11 @@ class IntervalModel(MultilevelModel):
     def _noise_variance_of_a_row(self) -> float:
         """The variance of the noise of a row of average weight, as the model sees targets."""
         return float(self.noise_ / self._units.size) ** 2
+
+    def _log_scores(self, mean: Array, variance: Array, rows: Indices) -> Array:
+        variance = variance[:, 0] + self._noise_variance_of_a_row * self._row_noise[rows]
+        z = self._function.targets[rows, 0]
+        return np.asarray(norm.logpdf(z, mean[:, 0], np.sqrt(variance)))
 
     def _scores(self, *, by_task: bool) -> Scores:
         """Return the standardised errors of left-out rows or tasks."""

@@ -326,6 +326,7 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         found, scaled, point = learned.found, learned.scaled, learned.found.point
         kind = LandmarkFunction if isinstance(point.model, ManyRows) else AdditiveFunction
         self._function: AdditiveFunction = kind.of(scaled, names, E, point)
+        self._candidates = np.array([level.terms for level in point.model.levels])
         judge_ranges(self._function, point)
         self.levels_ = self.levels_[: len(names)]
         self.tasks_ = list(names[self.levels_.index("own")])
@@ -447,7 +448,7 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         return float(1.0 / np.mean(1.0 / self._function.noise))
 
     def summary(self, most: int = 8) -> str:
-        """Return the model in words: which terms explain how much of the variance.
+        """Return the model in words: which terms explain how much of the variance, and its error.
 
         Parameters
         ----------
@@ -467,6 +468,7 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         rest = sum(share for share, _, _ in parts[most:])
         if rest > 0.005:
             lines.append(f"{100.0 * rest:5.0f} %  {len(parts) - most} smaller terms")
+        lines.append(self._left_out_scores())
         return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Tags:

@@ -24,7 +24,8 @@ from kernelhood.solvers.likelihoods import averaged
 
 #: Curves of tasks that are drawn at most, and those that tell which columns matter.
 _CURVES, _JUDGES = 40, 5
-_COVERAGES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+#: Coverages that are looked at.
+COVERAGES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 #: Bins of probabilities, the fewest rows of one, and rows of a task that are drawn at most.
 _BINS, _FEWEST, _ROWS = 10, 10, 200
 #: With fewer tasks those that are left out tell little about new ones.
@@ -109,7 +110,7 @@ def plot_reliability(model: Any, *, ax: Any = None) -> Any:
         )
     found = interval_coverage(model)
     labels = ("coverage that the model expects", "share of the targets inside")
-    return draw_reliability(_COVERAGES, found, labels, ax=ax)
+    return draw_reliability(COVERAGES, found, labels, ax=ax)
 
 
 def interval_coverage(model: Any) -> dict[str, tuple[Array, Array]]:
@@ -127,7 +128,7 @@ def interval_coverage(model: Any) -> dict[str, tuple[Array, Array]]:
     for name, by_task in kinds.items():
         scores = model._scores(by_task=by_task)
         steps = np.abs(scores.values) / (1.0 if by_task else scores.sizes[scores.task])
-        inside = steps[:, None] < norm.ppf(0.5 + 0.5 * _COVERAGES)
+        inside = steps[:, None] < norm.ppf(0.5 + 0.5 * COVERAGES)
         count = np.bincount(scores.task)
         means = np.column_stack([np.bincount(scores.task, one) / count for one in inside.T])
         mean = means.mean(axis=0)

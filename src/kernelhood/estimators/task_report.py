@@ -21,6 +21,7 @@ HELPED, HURT, SAME = "helped", "hurt", "no difference"
 _FALSE = 0.1
 _NAMED, _LINES = 5, 40
 _LEAST_SHARE = 1e-15
+_LOG_LOSS, _RMSE = "log loss", "root mean squared error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +41,12 @@ class TaskReport:
         The error, with the rows of all tasks.
     alone : ndarray of shape (n_tasks,)
         The error with the other rows of the task only.
-    difference, std : ndarray of shape (n_tasks,)
-        How much smaller the error is by the other tasks, and the standard error of that.
+    gain, std : ndarray of shape (n_tasks,)
+        How much larger the logarithm of the predicted density of a left-out target, or of the
+        probability of its class, is on average by the other tasks; and its standard error.
     sharing : list of {"helped", "hurt", "no difference"}
-        Whether the difference is more than chance. Of those that are named, at most a tenth is
-        expected to be wrong (Benjamini and Hochberg).
+        Whether the gain is more than chance. Of those that are named, at most a tenth is expected
+        to be wrong (Benjamini and Hochberg).
     baselines : dict of str to ndarray of shape (n_tasks,)
         Errors of the mean of the task, or the shares of its classes, and of ridge or logistic
         regression with the task as a category, for the same rows.
@@ -76,7 +78,7 @@ class TaskReport:
     rows: Indices
     error: Array
     alone: Array
-    difference: Array
+    gain: Array
     std: Array
     sharing: list[str]
     baselines: dict[str, Array]
@@ -94,7 +96,7 @@ class TaskReport:
             "rows": self.rows,
             "error": self.error,
             "error alone": self.alone,
-            "difference": self.difference,
+            "gain": self.gain,
             "standard error": self.std,
             "sharing": list(self.sharing),
             **self.baselines,
@@ -126,8 +128,7 @@ class TaskReport:
 
     def scores(self) -> str:
         """Return the errors over all rows, beside those of simple models."""
-        each = ", ".join(f"{name} {value:.4g}" for name, value in self.total.items())
-        return f"{self.metric} of left-out rows: {each}."
+        return _scores_line(self.metric, self.total)
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw the error of every task with the others against that without them.
@@ -173,32 +174,26 @@ def task_report(model: Any) -> TaskReport:
     """
     function = model._function
     task = function.groups[model.levels_.index("own")]
-    groups = model._events_left_out()
+    groups, rows = model._events_left_out(), np.arange(len(task))
+    with_all, alone = function.left_out(groups), _alone(model, task, groups)
+    gained = model._log_scores(*with_all, rows) - model._log_scores(*alone, rows)
+    gain, std, sharing = _compared(gained, task)
     losses = {
-        "model": model._losses(*function.left_out(groups), np.arange(len(task))),
-        "each task alone": _losses_alone(model, task, groups),
+        "model": model._losses(*with_all, rows),
+        "each task alone": model._losses(*alone, rows),
         **_baseline_losses(model, task, groups),
     }
     classes = is_classifier(model)
     count = np.bincount(task)
-    means = {name: np.bincount(task, one) / count for name, one in losses.items()}
-    total = {name: float(one.mean()) for name, one in losses.items()}
-    if not classes:
-        means = {name: np.sqrt(one) for name, one in means.items()}
-        total = {name: float(np.sqrt(one)) for name, one in total.items()}
-    difference, std, sharing = _compared(losses["each task alone"] - losses["model"], task)
-    error, alone = means.pop("model"), means.pop("each task alone")
-    if not classes:  # of the roots
-        both = np.maximum(error + alone, 1e-300)
-        difference, std = difference / both, std / both
+    means = {name: _root(np.bincount(task, one) / count, classes) for name, one in losses.items()}
     sizes = np.ones(len(count)) if classes else model._scores(by_task=False).sizes
     parts, uses = _parts(model, task, sizes)
     return TaskReport(
         tasks=list(model.tasks_),
         rows=count,
-        error=error,
-        alone=alone,
-        difference=difference,
+        error=means.pop("model"),
+        alone=means.pop("each task alone"),
+        gain=gain,
         std=std,
         sharing=sharing,
         baselines=means,
@@ -206,22 +201,50 @@ def task_report(model: Any) -> TaskReport:
         nearest=_nearest(model, task),
         uses=uses,
         parts=parts,
-        metric="log loss" if classes else "root mean squared error",
-        total=total,
+        metric=_LOG_LOSS if classes else _RMSE,
+        total={name: float(_root(one.mean(), classes)) for name, one in losses.items()},
     )
 
 
-def _losses_alone(model: Any, task: Indices, groups: Sequence[Indices]) -> Array:
-    """Return the losses of left-out rows that only the rows of their task predict."""
-    group, found = np.empty(len(task), dtype=np.intp), np.empty(len(task))
+def _root(loss: Any, classes: bool) -> Any:
+    """Return what is reported of a mean loss: its root if it is of squares."""
+    return loss if classes else np.sqrt(loss)
+
+
+def left_out_scores(model: Any) -> str:
+    """Return the error over all left-out rows, beside those of simple models, as one line.
+
+    Parameters
+    ----------
+    model : KernelhoodRegressor or KernelhoodClassifier
+        Fitted.
+    """
+    task = model._function.groups[model.levels_.index("own")]
+    groups, classes = model._events_left_out(), is_classifier(model)
+    losses = {
+        "model": model._losses(*model._function.left_out(groups), np.arange(len(task))),
+        **_baseline_losses(model, task, groups),
+    }
+    total = {name: float(_root(one.mean(), classes)) for name, one in losses.items()}
+    return _scores_line(_LOG_LOSS if classes else _RMSE, total)
+
+
+def _scores_line(metric: str, total: dict[str, float]) -> str:
+    each = ", ".join(f"{name} {value:.4g}" for name, value in total.items())
+    return f"{metric} of left-out rows: {each}"
+
+
+def _alone(model: Any, task: Indices, groups: Sequence[Indices]) -> tuple[Array, Array]:
+    """Return the functions at left-out rows that only the rows of their task predict."""
+    function, group = model._function, np.empty(len(task), dtype=np.intp)
+    mean, variance = np.empty_like(function.a), np.empty_like(function.a)
     for number, rows in enumerate(groups):
         group[rows] = number
     for rows in model._rows_of("own"):
         order = np.argsort(group[rows], kind="stable")
         edges = np.flatnonzero(np.diff(group[rows][order])) + 1
-        mean, variance = model._function.alone(rows).left_out(np.split(order, edges))
-        found[rows] = model._losses(mean, variance, rows)
-    return found
+        mean[rows], variance[rows] = function.alone(rows).left_out(np.split(order, edges))
+    return mean, variance
 
 
 def _baseline_losses(model: Any, task: Indices, groups: Sequence[Indices]) -> dict[str, Array]:

@@ -169,6 +169,15 @@ class Trusted:
         """Return squared errors or log losses of training rows whose functions are given."""
         raise NotImplementedError
 
+    def _log_scores(self, mean: Array, variance: Array, rows: Indices) -> Array:
+        """Return the logarithms of what is predicted for the targets of training rows."""
+        return -self._losses(mean, variance, rows)
+
+    def _left_out_scores(self) -> str:
+        from kernelhood.estimators.task_report import left_out_scores
+
+        return left_out_scores(self)
+
     def _left_out_groups(self, groups: Any) -> list[Indices]:
         """Return the training rows that are left out together."""
         n = len(self._function.E)

@@ -152,7 +152,7 @@ def draw_effect(
     if common is not None:
         middle, low, high = common
         ax.fill_between(points, low, high, color=MAIN, alpha=0.2, linewidth=0.0)
-        ax.plot(points, middle, color=MAIN, lw=2.2, marker=mark, label="common, \u00b1 2 std")
+        ax.plot(points, middle, color=MAIN, lw=2.2, marker=mark, label="new task, \u00b1 2 std")
     if kind == "category":
         name_ticks(ax.xaxis, list(levels), inches=size_of(ax)[0])
     return _finish(ax, *labels)
