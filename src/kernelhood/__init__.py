@@ -51,8 +51,10 @@ if TYPE_CHECKING:
     from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
     from kernelhood.search import (
         KernelSearchCV,
+        LeaveTasksOut,
         TaskShuffleSplit,
         TaskStratifiedKFold,
+        TaskTimeSplit,
         paper_grid,
         task_scorer,
     )
@@ -102,8 +104,10 @@ _HOMES = {
     "operators": ("Dense", "Landmarks"),
     "search": (
         "KernelSearchCV",
+        "LeaveTasksOut",
         "TaskShuffleSplit",
         "TaskStratifiedKFold",
+        "TaskTimeSplit",
         "paper_grid",
         "task_scorer",
     ),
@@ -143,6 +147,7 @@ __all__ = [
     "KernelhoodClassifier",
     "KernelhoodRegressor",
     "Landmarks",
+    "LeaveTasksOut",
     "Linear",
     "MTMKLClassifier",
     "MTMKLRegressor",
@@ -164,6 +169,7 @@ __all__ = [
     "TaskShuffleSplit",
     "TaskSimilarity",
     "TaskStratifiedKFold",
+    "TaskTimeSplit",
     "datasets",
     "default_bank",
     "inspection",

@@ -8,7 +8,6 @@ every level is learned by the likelihood of the targets; nothing is searched for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -23,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.additive import Scores, checked_levels
+from kernelhood.estimators.intervals import IntervalModel
 from kernelhood.estimators.landmark_function import Learned
 from kernelhood.estimators.model_choice import (
     Fit,
@@ -38,11 +37,12 @@ from kernelhood.estimators.model_choice import (
 )
 from kernelhood.estimators.multilevel import MultilevelModel, Posed
 from kernelhood.estimators.reading import as_target, missing, numeric_target, some_of
-from kernelhood.estimators.training_rows import Units, has_outliers, same_events
+from kernelhood.estimators.training_rows import Units, has_outliers
 from kernelhood.operators import Landmarks
 from kernelhood.solvers.gaussian import Model
 from kernelhood.solvers.likelihoods import (
     Found,
+    averaged,
     fit_gaussian,
     fit_labels,
     fit_logistic,
@@ -52,7 +52,7 @@ from kernelhood.solvers.likelihoods import (
 )
 
 
-class KernelhoodRegressor(RegressorMixin, MultilevelModel):
+class KernelhoodRegressor(RegressorMixin, IntervalModel):
     r"""Regression for many small, related tables, without anything to tune.
 
     The model is a sum of smooth functions of the columns, some common to all tasks and some of each
@@ -249,128 +249,23 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
             return found
         return found, self._folded(self._units.spread(mean, variance))
 
-    def predict_interval(self, X: Any, *, task: Any = None, coverage: float = 0.9) -> Array:
-        """Return an interval for the target of every row.
+    def _left_out(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        expected, spread = self._expected(mean, variance, np.arange(len(mean)))
+        return self._as_given(self._truth - expected), self._as_given(spread)
 
-        Standard deviations are multiplied by quantiles of the errors of left-out rows, so that the
-        coverage is right on average, for new rows like those of `fit`, even if the model is wrong
-        about the noise. Tasks whose errors are larger get wider intervals. For tasks that were not
-        seen in `fit`, whole tasks are left out.
+    def _losses(self, mean: Array, variance: Array, rows: Indices) -> Array:
+        return np.asarray((self._truth[rows] - self._expected(mean, variance, rows)[0]) ** 2)
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), optional
-            The task of every row, as in `fit`.
-        coverage : float
-            How often the target should be inside, between 0 and 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2), or (n_samples, n_tasks, 2) after a fit with a 2-D y
-            The lower and the upper end.
-        """
-        if not 0.0 < coverage < 1.0:
-            raise ValueError(f"coverage={coverage!r} must be between 0 and 1, such as 0.9.")
-        half = 0.5 * (1.0 - coverage)
-        return self.predict_quantiles(X, task=task, quantiles=(half, 1.0 - half))
-
-    def predict_quantiles(
-        self, X: Any, *, task: Any = None, quantiles: Sequence[float] = (0.1, 0.5, 0.9)
-    ) -> Array:
-        """Return quantiles of the target of every row, by the errors of left-out rows.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), optional
-            The task of every row, as in `fit`.
-        quantiles : sequence of float
-            Levels between 0 and 1, ascending.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_quantiles), or (n_samples, n_tasks, n_quantiles) after a fit
-        with a 2-D y
-            Ascending in the last axis.
-        """
-        check_is_fitted(self)
-        levels = checked_levels(quantiles)
-        rows, places = self._places(X, task)
-        mean = self._function.mean(rows, places)[:, 0]
-        variance = self._function.variance(rows, places)[:, 0] + self._noise_variance_of_a_row
-        own = places[self.levels_.index("own")]
-        known = own >= 0
-        steps = np.empty((len(mean), len(levels)))
-        if known.any():
-            scores = self._scores(by_task=False)
-            steps[known] = scores.quantiles(levels) * scores.sizes[own[known], None]
-        if not known.all():
-            steps[~known] = self._scores(by_task=True).quantiles(levels)
-        values = self._units.back(mean[:, None] + np.sqrt(variance)[:, None] * steps, None)
-        if not self._is_wide:
-            return values
-        return values.reshape(len(self.tasks_), -1, len(levels)).transpose(1, 0, 2)
+    def _expected(self, mean: Array, variance: Array, rows: Indices) -> tuple[Array, Array]:
+        """Return expectations and deviations of training rows whose functions are given."""
+        variance = variance[:, 0] + self._noise_variance_of_a_row * self._row_noise[rows]
+        back, spread = self._units.back, self._units.spread
+        return back(mean[:, 0], variance), spread(mean[:, 0], variance)
 
     @property
-    def _noise_variance_of_a_row(self) -> float:
-        """The variance of the noise of a row of average weight, as the model sees targets."""
-        return float(self.noise_ / self._units.size) ** 2
-
-    def _scores(self, *, by_task: bool) -> Scores:
-        """Return the standardised errors of left-out rows or tasks."""
-        own = self._function.groups[self.levels_.index("own")]
-        if by_task:
-            groups = self._left_out_groups("tasks")
-        elif "occasion" in self.levels_:
-            groups = self._rows_of("occasion")  # new rows are of new occasions
-        else:
-            event = same_events(self._function.E, self._function.targets, own)
-            groups = np.split(np.argsort(event, kind="stable"), np.cumsum(np.bincount(event))[:-1])
-        mean, variance = self._function.left_out(groups)
-        noise = self._noise_variance_of_a_row * self._row_noise
-        residual = self._function.targets[:, 0] - mean[:, 0]
-        # Weights that were learned from the same rows make their errors a little too small.
-        n, learned = len(residual), 1 + int(np.count_nonzero(self.weights_))
-        spread = np.sqrt((variance[:, 0] + noise) * max(1.0 - learned / n, 0.5))
-        return Scores(residual / spread, own, by_task)
-
-    def left_out(self, groups: Any = "rows") -> tuple[Array, Array]:
-        """Return the errors of training rows that are predicted without their group.
-
-        They follow from the factor of the fit, at the weights of the fit: nothing is fitted again.
-
-        Parameters
-        ----------
-        groups : "rows", "tasks" or array-like of shape (n_samples,)
-            What is left out at a time: each row, each task, or the rows with the same label.
-
-        Returns
-        -------
-        residual : ndarray of the shape of y
-            The target minus its prediction; NaN for rows that were not part of the fit.
-        std : ndarray of the shape of y
-            The standard deviation that the model expects.
-
-        Examples
-        --------
-        >>> import numpy as np, kernelhood as kh
-        >>> x, task = np.linspace(0.0, 1.0, 30)[:, None], np.arange(30) % 3
-        >>> model = kh.KernelhoodRegressor().fit(x, x[:, 0] + task, task=task)
-        >>> of_rows, of_tasks = model.left_out("rows")[0], model.left_out("tasks")[0]
-        >>> bool(np.abs(of_rows).mean() < np.abs(of_tasks).mean())
-        True
-        """
-        check_is_fitted(self)
-        mean, variance = (
-            one[:, 0] for one in self._function.left_out(self._left_out_groups(groups))
-        )
-        variance = variance + self._noise_variance_of_a_row * self._row_noise
-        truth = self._units.back(self._function.targets[:, 0], None)
-        residual = truth - self._units.back(mean, variance)
-        return self._as_given(residual), self._as_given(self._units.spread(mean, variance))
+    def _truth(self) -> Array:
+        """The targets of the training rows."""
+        return self._units.back(self._function.targets[:, 0], None)
 
     def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
         """Return the share of the targets' variance that predictions explain.
@@ -580,8 +475,30 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
 
     def _logits(self, rows: Any, places: Indices) -> Array:
         mean, variance = self._function.mean(rows, places), self._function.variance(rows, places)
-        # The mean of the logistic function over a Gaussian (MacKay).
-        return np.asarray(mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
+        return averaged(mean, variance)
+
+    def _left_out(self, mean: Array, variance: Array) -> Array:
+        found = self._probabilities(expit(averaged(mean, variance)), self._function.groups)
+        whole = np.full((self._given[0], found.shape[1]), np.nan)
+        whole[self._place] = found
+        return whole
+
+    def _losses(self, mean: Array, variance: Array, rows: Indices) -> Array:
+        places = self._function.groups[:, rows]
+        found = self._probabilities(expit(averaged(mean, variance)), places)
+        own = found[np.arange(len(rows)), self._truth[rows]]
+        return np.asarray(-np.log(np.maximum(own, 1e-15)))
+
+    @property
+    def _truth(self) -> Indices:
+        """The classes of the training rows, by number."""
+        labels = self._function.targets  # of the sign of the labels
+        if labels.shape[1] > 1:
+            return np.asarray(np.argmax(labels, axis=1))
+        second = (labels[:, 0] > 0.0).astype(np.intp)
+        if not self._is_paired:
+            return second
+        return np.asarray(self._pairs_of(self._function.groups)[np.arange(len(second)), second])
 
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
         """Return the most probable class of every row.
@@ -623,7 +540,10 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         """
         check_is_fitted(self)
         rows, places = self._places(X, task)
-        own = expit(self._logits(rows, places))
+        return self._probabilities(expit(self._logits(rows, places)), places)
+
+    def _probabilities(self, own: Array, places: Indices) -> Array:
+        """Return the probability of every class from that of each function."""
         if own.shape[1] > 1:
             return np.asarray(own / own.sum(axis=1, keepdims=True))
         both = np.column_stack([1.0 - own, own])

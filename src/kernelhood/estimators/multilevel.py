@@ -50,6 +50,7 @@ from kernelhood.estimators.reading import (
     unseen_tasks,
 )
 from kernelhood.estimators.training_rows import TrainingRows, same_events, tiled, unfolded
+from kernelhood.estimators.trust import Trusted
 from kernelhood.kernels.columns import Column, as_pandas
 from kernelhood.kernels.terms import TermBank
 from kernelhood.operators import Landmarks
@@ -95,7 +96,7 @@ class Posed(NamedTuple):
     some: Indices
 
 
-class MultilevelModel(BaseEstimator, ABC):
+class MultilevelModel(Trusted, BaseEstimator, ABC):
     """What regression and classification have in common: rows, levels, summaries."""
 
     _parameter_constraints: dict[str, Any] = {
@@ -324,6 +325,7 @@ class MultilevelModel(BaseEstimator, ABC):
         found, scaled, point = learned.found, learned.scaled, learned.found.point
         kind = LandmarkFunction if isinstance(point.model, ManyRows) else AdditiveFunction
         self._function: AdditiveFunction = kind.of(scaled, names, E, point)
+        self._candidates = np.array([level.terms for level in point.model.levels])
         judge_ranges(self._function, point)
         self.levels_ = self.levels_[: len(names)]
         self.tasks_ = list(names[self.levels_.index("own")])
@@ -409,26 +411,6 @@ class MultilevelModel(BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_told"}
 
-    def _left_out_groups(self, groups: Any) -> list[Indices]:
-        """Return the training rows that are left out together."""
-        n = len(self._function.E)
-        if isinstance(groups, str):
-            if groups == "rows":
-                return list(np.arange(n)[:, None])
-            if groups == "tasks":
-                return self._rows_of("own")
-            raise ValueError(
-                f"groups={groups!r} is unknown; give 'rows', 'tasks' or a label for every row."
-            )
-        labels = check_task(groups, self._given[0], "groups")
-        labels = np.tile(labels, int(np.prod(self._given[1:])))[self._place]
-        return [np.flatnonzero(labels == one) for one in dict.fromkeys(labels.tolist())]
-
-    def _rows_of(self, level: str) -> list[Indices]:
-        """Return the training rows of every group of a level."""
-        own = self._function.groups[self.levels_.index(level)]
-        return [np.flatnonzero(own == one) for one in range(int(own.max()) + 1)]
-
     def _as_given(self, values: Array) -> Array:
         """Return values of training rows where their targets were given, NaN for the others."""
         found = np.full(int(np.prod(self._given)), np.nan)
@@ -465,7 +447,7 @@ class MultilevelModel(BaseEstimator, ABC):
         return float(1.0 / np.mean(1.0 / self._function.noise))
 
     def summary(self, most: int = 8) -> str:
-        """Return the model in words: which terms explain how much of the variance.
+        """Return the model in words: which terms explain how much of the variance, and its error.
 
         Parameters
         ----------
@@ -485,6 +467,7 @@ class MultilevelModel(BaseEstimator, ABC):
         rest = sum(share for share, _, _ in parts[most:])
         if rest > 0.005:
             lines.append(f"{100.0 * rest:5.0f} %  {len(parts) - most} smaller terms")
+        lines.append(self._left_out_scores())
         return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Tags:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelhood.inspection.page import heading, page, pictures, plain_table
+from kernelhood.inspection.html import heading, page, pictures, plain_table
 from kernelhood.paper.figures import (
     plot_convergence,
     plot_critical_difference,

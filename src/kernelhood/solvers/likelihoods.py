@@ -208,8 +208,18 @@ def log_losses(labels: Array, mean: Array, variance: Array) -> Array:
     mean, variance : ndarray of shape (n, n_targets)
         Of the logits.
     """
-    # The mean of the logistic function over a Gaussian (MacKay).
-    return np.logaddexp(0.0, -labels * mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
+    return np.logaddexp(0.0, -labels * averaged(mean, variance))
+
+
+def averaged(mean: Array, variance: Array) -> Array:
+    """Return the logits of the mean of the logistic function over a Gaussian (MacKay).
+
+    Parameters
+    ----------
+    mean, variance : ndarray
+        Of the logits.
+    """
+    return np.asarray(mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
 
 
 def _polya_gamma(point: Point) -> Array:

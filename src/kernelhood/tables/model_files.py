@@ -249,8 +249,10 @@ def _told(value: Any, known: dict[int, Any]) -> Any:
 _TABLES = (TableEncoder, TableModel)
 _SEARCHES = (
     search.KernelSearchCV,
+    search.LeaveTasksOut,
     search.TaskShuffleSplit,
     search.TaskStratifiedKFold,
+    search.TaskTimeSplit,
 )
 _PARTS = (
     BoundTerms,
