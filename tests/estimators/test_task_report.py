@@ -152,3 +152,11 @@ def test_shares_of_a_task_leave_the_group_out():
     expected = [(8.0 + 4.0) / 3.0, (6.0 + 5.0) / 3.0, (4.0 + 13.0 / 3.0) / 3.0, 4.0]
     assert overall[0] == 4.0
     np.testing.assert_allclose(found[:, 0], expected)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tasks_with_functions_of_their_own_are_not_helped(seed):
+    X, y, task = made_tasks(seed, n_tasks=12, n_rows=12, odd=2)
+    report = kh.KernelhoodRegressor().fit(X, y, task=task).task_report()
+    assert HELPED not in report.sharing[10:]
+    assert report.gain[:10].mean() > max(report.gain[10:])
