@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Precomputed,
         default_bank,
     )
+    from kernelhood.operators import Dense, Landmarks
     from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
     from kernelhood.search import (
         KernelSearchCV,
@@ -98,6 +99,7 @@ _HOMES = {
         "Precomputed",
         "default_bank",
     ),
+    "operators": ("Dense", "Landmarks"),
     "search": (
         "KernelSearchCV",
         "TaskShuffleSplit",
@@ -126,6 +128,7 @@ __all__ = [
     "AutoBank",
     "Constant",
     "Custom",
+    "Dense",
     "Directions",
     "Equality",
     "Gaussian",
@@ -139,6 +142,7 @@ __all__ = [
     "KernelSearchCV",
     "KernelhoodClassifier",
     "KernelhoodRegressor",
+    "Landmarks",
     "Linear",
     "MTMKLClassifier",
     "MTMKLRegressor",
