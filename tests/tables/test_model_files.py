@@ -82,14 +82,6 @@ def test_landmarks_are_kept(relation, data, small_bank, tmp_path):
     )
 
 
-def test_intervals_are_kept(data, small_bank, tmp_path):
-    model = kh.MTONMKLRegressor(kernels=small_bank, calibration=0.3)
-    model.fit(data.X, data.y, task=data.task)
-    asked = {"X": data.X, "task": data.task, "coverage": 0.5}
-    found = again(model, tmp_path).predict_interval(**asked)
-    np.testing.assert_allclose(found, model.predict_interval(**asked), rtol=1e-12)
-
-
 def test_a_pipeline_is_kept(data, small_bank, tmp_path):
     steps = SimpleImputer(), StandardScaler(), kh.ITLRegressor(kernels=small_bank)
     model = make_pipeline(*steps)
@@ -243,7 +235,8 @@ def test_a_file_of_the_first_format_finds_its_types_where_they_are_now(tmp_path)
     """Format 1 is the same but for the modules of types, and the number in the header."""
     data = kh.datasets.make_multitask(2, 20, random_state=0)
     path, old = tmp_path / "model.skops", tmp_path / "old.skops"
-    model = kh.MTONMKLClassifier(probability=True).fit(data.X, data.y, task=data.task)
+    model = kh.MTONMKLClassifier().fit(data.X, data.y, task=data.task)
+    model.adapt(data.X[:5], data.y[:5], task="new")
     kh.save(model, path)
     with zipfile.ZipFile(path) as new, zipfile.ZipFile(old, "w") as earlier:
         for name in new.namelist():
@@ -251,12 +244,11 @@ def test_a_file_of_the_first_format_finds_its_types_where_they_are_now(tmp_path)
             if name == "kernelhood.json":
                 text = text.replace(b'"format": 2', b'"format": 1')
             if name == "schema.json":
-                assert b"kernelhood.estimators.probability" in text
-                text = text.replace(
-                    b"kernelhood.estimators.probability", b"kernelhood.calibration.crossfit"
-                )
+                assert b"kernelhood.estimators.related" in text
+                text = text.replace(b"kernelhood.estimators.related", b"kernelhood.related.adapted")
             earlier.writestr(name, text)
     again = kh.load(old)
-    assert np.array_equal(
-        again.predict_proba(data.X, task=data.task), model.predict_proba(data.X, task=data.task)
+    asked = {"X": data.X, "task": ["new"] * len(data.X)}
+    np.testing.assert_array_equal(
+        again.decision_function(**asked), model.decision_function(**asked)
     )

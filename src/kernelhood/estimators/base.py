@@ -37,7 +37,6 @@ from kernelhood.inspection.model import KernelInspection
 from kernelhood.kernels import KernelBank
 from kernelhood.parallel import few_blas_threads, map_in_threads
 from kernelhood.solvers.problem import FINEST_GAP, Solution
-from kernelhood.solvers.warm_start import moved_start
 
 #: Parameters that change how a model is computed or read, not the model.
 TECHNICAL = frozenset(
@@ -49,8 +48,6 @@ TECHNICAL = frozenset(
         "unseen_task",
         "cache_size",
         "storage",
-        "calibration",
-        "probability",
     }
 )
 
@@ -136,15 +133,6 @@ class SearchInterface(ABC):
         found the solution with.
         """
         return 0
-
-    def _restarted(
-        self, kernels: Any, problems: list[TaskProblem], solved: Sequence[TaskSolution]
-    ) -> list[TaskProblem]:
-        """Return the tasks with the solution of the same model with another loss to start from."""
-        return [
-            replace(problem, start=moved_start(own.blocks(problem), one.solution))
-            for own, problem, one in zip(kernels, problems, solved, strict=True)
-        ]
 
     def _cross(self, kernels: Any, X: Sequence[Any]) -> list[Any]:
         """Return the kernels between other points of every task and its training points."""

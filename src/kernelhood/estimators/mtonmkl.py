@@ -13,10 +13,8 @@ from kernelhood.estimators.docs import documented
 from kernelhood.estimators.formulations import FORMULATIONS, Formulation
 from kernelhood.estimators.given_neighborhood import GivenNeighborhoodStep
 from kernelhood.estimators.jointly import FormulationSearch
-from kernelhood.estimators.probability import ProbabilisticClassifier
-from kernelhood.estimators.targets import MultiTaskClassifier
+from kernelhood.estimators.targets import LossChoice, MultiTaskClassifier
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.estimators.uncertainty import CalibratedRegressor, QuantilePath
 from kernelhood.inspection.model import Neighborhood
 from kernelhood.losses import Loss, RidgeLoss
 from kernelhood.penalties import Concave, Penalty
@@ -141,9 +139,7 @@ class _NeighborhoodStep(FormulationSearch):
 
 
 @documented
-class MTONMKLClassifier(
-    ProbabilisticClassifier, GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier
-):
+class MTONMKLClassifier(GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
     A task may have more than two classes: then there is one SVM for each pair of them, and all
@@ -160,9 +156,6 @@ class MTONMKLClassifier(
     >>> model = MTONMKLClassifier(C=10.0).fit(X, y, task=task)
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
     (True, True)
-    >>> model = MTONMKLClassifier(C=10.0, probability=True).fit(X, y, task=task)
-    >>> model.predict_proba(X, task=task).shape
-    (80, 2)
     """
 
     _many_classes = True
@@ -191,7 +184,6 @@ class MTONMKLClassifier(
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
-        probability: bool = False,
         task_column: int | str | None = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -199,7 +191,7 @@ class MTONMKLClassifier(
         self.kernels, self.C, self.class_weight = kernels, C, class_weight
         self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
         self.n_jobs, self.verbose = n_jobs, verbose
-        self.probability, self.eta, self.beta = probability, eta, beta
+        self.eta, self.beta = eta, beta
         self.formulation, self.sharing, self.relation = formulation, sharing, relation
         self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept
         self.specific_cost, self.unseen_task, self.missing = specific_cost, unseen_task, missing
@@ -208,7 +200,7 @@ class MTONMKLClassifier(
 
 
 @documented
-class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, CalibratedRegressor):
+class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, LossChoice):
     """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters
@@ -245,7 +237,6 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         epsilon: float = 0.1,
         loss: str | Loss = "epsilon_insensitive",
         quantile: float = 0.5,
-        calibration: float | None = None,
         standardize_targets: bool | str = "auto",
         formulation: str | Formulation = "normalized",
         neighborhood: Any = None,
@@ -270,7 +261,7 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         self.kernels, self.C, self.epsilon = kernels, C, epsilon
         self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
         self.n_jobs, self.verbose = n_jobs, verbose
-        self.loss, self.quantile, self.calibration = loss, quantile, calibration
+        self.loss, self.quantile = loss, quantile
         self.standardize_targets, self.eta, self.beta = standardize_targets, eta, beta
         self.formulation, self.sharing, self.relation = formulation, sharing, relation
         self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept

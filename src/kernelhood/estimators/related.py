@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -33,7 +33,6 @@ from kernelhood.relations import Independent, Mixed, SharedFunctions, TaskRelati
 from kernelhood.relations.matrices import TaskMatrices
 from kernelhood.solvers.block import no_room
 from kernelhood.solvers.problem import Solution
-from kernelhood.solvers.warm_start import moved_start
 
 SHARINGS = ("auto", "weights", "functions")
 
@@ -222,17 +221,6 @@ class RelatedModel(RelationSettings):
     def _join(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> JointKernels:
         """Return the kernels between the samples of all tasks."""
         return JointKernels(bank, problems, self.cache_size, self.storage)
-
-    def _restarted(
-        self, kernels: Any, problems: list[TaskProblem], solved: Sequence[TaskSolution]
-    ) -> list[TaskProblem]:
-        found = solved[0].together
-        if found is None:
-            return super()._restarted(kernels, problems, solved)
-        matrices, separate, _ = self._joined(kernels)
-        blocks = kernels.blocks(problems, self._groups_of_intercepts, matrices, separate)
-        start = moved_start(blocks, found)
-        return [replace(one, together=start) for one in problems]
 
     def _cross(self, kernels: Any, X: Sequence[Any]) -> list[Any]:
         if not self._couples(vars(self)):

@@ -12,7 +12,6 @@ from sklearn.model_selection import ParameterGrid
 from kernelhood._typing import AnyArray, Indices
 from kernelhood.estimators import BASELINES
 from kernelhood.estimators.base import MultiTaskKernelModel
-from kernelhood.estimators.probability import true_probabilities
 from kernelhood.paper.methods import Grid
 from kernelhood.paper.protocol import Metric
 from kernelhood.search.search import KernelSearchCV
@@ -33,7 +32,7 @@ def task_scores(
         Rows of all tasks.
     """
     if metric.needs_probability:
-        values = true_probabilities(model, X, y, task)
+        values = _true_probabilities(model, X, y, task)
     else:
         output = model.decision_function if metric.needs_decision else model.predict
         values = np.asarray(output(X, task=task))
@@ -42,6 +41,31 @@ def task_scores(
         rows = task == name
         scores[name] = float(metric.score(y[rows], values[rows]))
     return scores
+
+
+def _true_probabilities(model: Any, X: Any, y: AnyArray, task: AnyArray) -> AnyArray:
+    """Return the probability that a model tells for every row's true class.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted, with `predict_proba`.
+    X, y, task
+        Rows of all tasks.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    told, classes = model.predict_proba(X, task=task), model.classes_
+    each = classes if isinstance(classes, list) else [classes] * len(model.tasks_)
+    places = {
+        (name, label): place
+        for name, own in zip(model.tasks_, each, strict=True)
+        for place, label in enumerate(own.tolist())
+    }
+    columns = [places[key] for key in zip(task.tolist(), y.tolist(), strict=True)]
+    return np.asarray(told[np.arange(len(y)), columns])
 
 
 T = TypeVar("T")

@@ -223,10 +223,7 @@ def _measure(job: Job, memory: Memory) -> Row:
 def _estimator(job: Job, samples: Samples, one: Candidates) -> Any:
     """Return the estimator of some models."""
     kind = kind_of(job.dataset, job.samples)
-    told = {}
-    if METRICS[job.metric].needs_probability and one.method != UNTUNED:
-        told = {"probability": True}
-    return make_estimator(one.method, kind, samples.task_groups, **one.settings, **told)
+    return make_estimator(one.method, kind, samples.task_groups, **one.settings)
 
 
 def _choose(job: Job, samples: Samples, split: Split, memory: Memory) -> tuple[Candidates, Found]:

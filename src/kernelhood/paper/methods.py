@@ -47,9 +47,6 @@ NAMED_ONLY = (UNTUNED, *RIVALS)
 #: Methods that have models in common.
 SHARING = "mt-onmkl"
 
-#: How the names of methods that have probabilities begin.
-PROBABILISTIC = ("mt-onmkl", UNTUNED)
-
 #: What the parts of a method's name after "mt-onmkl" stand for.
 VARIANTS: dict[str, dict[str, Any]] = {
     "": {"formulation": next(iter(FORMULATIONS))},

@@ -57,8 +57,7 @@ def check_room(
     n_targets = np.shape(y)[1] if np.ndim(y) > 1 else 1
     for params in models:
         whole = {**model.get_params(deep=False), **params}
-        n_kept = int(n_points * (1.0 - (whole.get("calibration") or 0.0)))
-        if why := model._why_too_large(whole, n_kept * n_targets, n_kept):
+        if why := model._why_too_large(whole, n_points * n_targets, n_points):
             raise ValueError(why)
 
 
@@ -279,10 +278,6 @@ class Answers:
         return np.asarray(self._ask("predict", X, task, task_features=task_features))
 
     decision_function = _at_rows(MTONMKLClassifier.decision_function)
-    predict_proba = _at_rows(MTONMKLClassifier.predict_proba)
-    predict_log_proba = _at_rows(MTONMKLClassifier.predict_log_proba)
-    predict_quantiles = _at_rows(MTONMKLRegressor.predict_quantiles)
-    predict_interval = _at_rows(MTONMKLRegressor.predict_interval)
 
     weights_table = _of_the_model(MTONMKLRegressor.weights_table)
     relation_table = _of_the_model(MTONMKLRegressor.relation_table)

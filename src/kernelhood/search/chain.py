@@ -19,9 +19,6 @@ from kernelhood.estimators.base import MultiTaskKernelModel
 from kernelhood.estimators.data import task_means
 from kernelhood.estimators.reading import TaskRows
 
-#: Methods that return several values a row, in the last axis and ascending.
-_LEVELS = ("predict_quantiles", "predict_interval")
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -132,16 +129,7 @@ class Chain:
 
     def ask(self, method: str, X: Any, task: Any, **more: Any) -> Any:
         """Return what a method of the fitted model answers, in the user's units."""
-        found = getattr(self.model, method)(self.at(X), task=task, **more)
-        if self.target is None or method not in _LEVELS:
-            return self.restore(found)
-        values = np.stack([self.restore(found[..., k]) for k in range(found.shape[-1])], axis=-1)
-        if method == "predict_quantiles" and np.any(np.diff(values, axis=-1) < 0.0):
-            raise ValueError(
-                "predict_quantiles needs a transformation of the target that rises: where it "
-                "falls, the quantile of another level comes back."
-            )
-        return np.sort(values, axis=-1)
+        return self.restore(getattr(self.model, method)(self.at(X), task=task, **more))
 
 
 def unwrapped(

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from kernelhood._typing import Array
 from kernelhood.estimators.base import MultiTaskKernelModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
-from kernelhood.estimators.probability import Calibration, calibrated
 from kernelhood.parallel import few_blas_threads
 from kernelhood.search.grid import hashable, varied
 from kernelhood.search.scoring import TaskScorer
@@ -40,8 +39,7 @@ class SplitKernels:
         self, model: MultiTaskKernelModel, tasks: list[SplitTask], problems: list[TaskProblem]
     ) -> None:
         self.parts = model._kernel_parts(vars(model))
-        self.bank = model._fitted_bank(tasks[0].inputs)
-        self.train = model._evaluate(self.bank, problems)
+        self.train = model._evaluate(model._fitted_bank(tasks[0].inputs), problems)
         # Kernels want some point to be evaluated at, also where there is nothing to test.
         self.X_test = [task.X_test if task.tested else task.X_train[:1] for task in tasks]
         self.test = model._cross(self.train, self.X_test)
@@ -212,7 +210,6 @@ class _Walk:
         self.problems: list[TaskProblem] = []
         self.solved: list[TaskSolution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
-        self.calibration: Calibration | None = None
 
     def solve(self, params: dict[str, Any], related: Solved | None) -> Solved:
         """Solve one model, from the one before it and the same one with another C."""
@@ -227,7 +224,7 @@ class _Walk:
             self.kernels = SplitKernels(model, self.tasks, self.problems)
         found = self._solve(self._warm(related))
         self.changed = any(map(_changed, self.solved, found))
-        self.solved, self.calibration = list(found), None
+        self.solved = list(found)
         return Solved(self.kernels, self.problems, found)
 
     def _solve(self, problems: list[TaskProblem]) -> list[TaskSolution]:
@@ -299,17 +296,7 @@ class _Walk:
         values = self.model._decided(functions, number)
         if task.restore is not None:
             values = task.restore(values)
-        tells = getattr(self.model, "probability", False)
-        tell = partial(self._told, number, functions) if tells else None
-        return self.scorer(self.model, number, values, task.X_test, task.y_test, tell)
-
-    def _told(self, number: int, functions: Array) -> Array:
-        """Return the probabilities of a task's classes, the model calibrated where it is not."""
-        if self.calibration is None:
-            solved = [one for one in self.solved if one is not None]
-            assert self.kernels is not None
-            self.calibration = calibrated(self.model, self.kernels.bank, self.problems, solved)
-        return self.calibration.probabilities(functions, number)
+        return self.scorer(self.model, number, values, task.X_test, task.y_test)
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
         """Return how many of the next models of a run the present solution solves too."""

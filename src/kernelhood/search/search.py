@@ -112,8 +112,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
     scoring : str or callable, optional
         A scikit-learn scorer, applied to each task; by default accuracy in classification, and
         in regression 1 - error / spread, with sums over all tasks as in the estimators' `score`.
-        Scores of probabilities, such as neg_log_loss, need an estimator with ``probability=True``
-        and calibrate every model on every split; all others look at the decision values alone.
+        Scores of probabilities, such as neg_log_loss, are not for these estimators.
     average : {"tasks", "samples"}
         Whether a split's score is the mean over tasks or over its test samples. Tasks matter
         equally by default, as in the paper; with tasks of very few test rows, "samples" is less a

@@ -146,14 +146,13 @@ def grid_scores(
         Which models are worth the remaining tasks, as their scores so far have it. By default all
         are.
     """
-    whole = scorer.needs_whole_splits(estimator)
     couples = _which_couple(estimator, models)
     board = _Board(len(models), len(parts), n_tasks)
-    portions = [np.arange(n_tasks)] if whole or contenders is None else _rounds(n_tasks)
+    portions = [np.arange(n_tasks)] if contenders is None else _rounds(n_tasks)
     for number, tasks in enumerate(portions):
         jobs = _coupled_jobs(estimator, models, couples, parts) if number == 0 else []
         single = (board.given_up == 0) & ~couples
-        jobs += _single_jobs(estimator, models, single, parts, tasks, whole)
+        jobs += _single_jobs(estimator, models, single, parts, tasks)
         arguments = [(estimator, job.path, job.tasks, scorer) for job in jobs]
         board.add(jobs, map_in_processes(path_scores, arguments, n_jobs, verbose=verbose))
         if contenders is not None and number + 1 < len(portions):
@@ -243,12 +242,8 @@ def _single_jobs(
     wanted: Flags,
     parts: list[list[SplitTask]],
     tasks: Indices,
-    whole: bool,
 ) -> list[_Job]:
-    """Return a piece of work for every split and task, with models that do not couple tasks.
-
-    Where whole splits are wanted, all their tasks are in one piece nevertheless.
-    """
+    """Return a piece of work for every split and task, with models that do not couple tasks."""
     numbers = np.flatnonzero(wanted)
     if numbers.size == 0:
         return []
@@ -256,9 +251,8 @@ def _single_jobs(
     asked = frozenset(tasks.tolist())
     jobs = []
     for split, all_tasks in enumerate(parts):
-        alone = [[one] for one in all_tasks if one.tested and one.number in asked]
-        pieces = [all_tasks] if whole else alone
-        jobs += [_Job(numbers, split, piece, False, path) for piece in pieces]
+        wanted_ones = [one for one in all_tasks if one.tested and one.number in asked]
+        jobs += [_Job(numbers, split, [one], False, path) for one in wanted_ones]
     return jobs
 
 

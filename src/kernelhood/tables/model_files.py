@@ -21,10 +21,8 @@ from kernelhood import estimators, kernels, losses, relations, search
 from kernelhood._support import import_extra, whole_file
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
 from kernelhood.estimators.base import MultiTaskKernelModel
-from kernelhood.estimators.calibration import ConformalErrors, HeldOut, Sigmoid
 from kernelhood.estimators.landmarks import LandmarkExpansion, Landmarks
 from kernelhood.estimators.multilevel import MultilevelModel
-from kernelhood.estimators.probability import Calibration
 from kernelhood.estimators.reading import stack_rows
 from kernelhood.estimators.related import Adapted
 from kernelhood.estimators.targets import TargetUnits
@@ -107,13 +105,6 @@ def compact(model: Any, *, neighborhoods: bool = True) -> Any:
     if hasattr(model, "weights_"):
         small = _with_used_kernels(small)
     _forget(small, ("_all_support",))
-    if hasattr(small, "_problems"):
-        # The training rows are for levels that are asked for later: those there are stay.
-        small._problems = []
-        levels = small._at_level.items()
-        small._at_level = {
-            level: compact(one, neighborhoods=neighborhoods) for level, one in levels
-        }
     return small
 
 
@@ -140,8 +131,6 @@ def restored(model: Any) -> Any:
             restored(step)
     elif hasattr(model, "_support_task") and not hasattr(model, "_all_support"):
         model._all_support = stack_rows(model.support_vectors_)
-    for one in getattr(model, "_at_level", {}).values():
-        restored(one)
     return model
 
 
@@ -246,14 +235,10 @@ _SEARCHES = (
 )
 _PARTS = (
     BoundTerms,
-    Calibration,
-    Sigmoid,
     Adapted,
     TargetUnits,
     LandmarkExpansion,
     Landmarks,
-    ConformalErrors,
-    HeldOut,
     AdditiveFunction,
     Scaled,
     Units,

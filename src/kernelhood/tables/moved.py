@@ -11,7 +11,6 @@ _SCHEMA = "schema.json"
 
 #: Modules by what they were called in format 1.
 _EARLIER = {
-    "estimators.calibration": ["calibration.sigmoid", "uncertainty.conformal"],
     "estimators.landmarks": ["landmarks.expansion", "landmarks.features"],
     "estimators.neighborhoods": ["estimators.onjkl", "estimators.rpkl"],
     "estimators.peers": [
@@ -20,7 +19,6 @@ _EARLIER = {
         "estimators.mtmkl",
         "estimators.pooled",
     ],
-    "estimators.probability": ["calibration.crossfit"],
     "estimators.related": ["related.adapted"],
     "estimators.targets": ["pipeline.fitted.units"],
     "estimators.training_rows": ["estimators.target_units"],
