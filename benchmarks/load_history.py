@@ -106,7 +106,7 @@ def chosen(at: Any, hours: Any, count: int, rank: int) -> tuple[tuple[str, float
     found = {}
     for name, bank in banks().items():
         for beta in BETAS:
-            model = fit_ours(train, bank, beta, operator="low_rank", n_components=rank)
+            model = fit_ours(train, bank, beta, operator=kh.Landmarks(rank))
             found[name, beta] = error(model.predict(late.X, task=late.zone), late)
             print(f"validation: {name}, beta={beta:g}: {found[name, beta]:.2f}", flush=True)
     many = at(drawn(hours[:cut], count))
@@ -121,7 +121,7 @@ def print_full(at: Any, order: Any, count: int, rank: int) -> None:
     train, test = at(drawn(past, count)), at(future[::TEST_STEP])
     rows = []
     begin = time.process_time()
-    model = fit_ours(train, banks()[name], beta, operator="low_rank", n_components=rank)
+    model = fit_ours(train, banks()[name], beta, operator=kh.Landmarks(rank))
     seconds = time.process_time() - begin
     miss = error(model.predict(test.X, task=test.zone), test)
     what = f"low rank {rank}, bank {name}, beta={beta:g}"
@@ -139,14 +139,13 @@ def print_ranks(at: Any, order: Any, count: int, ranks: list[int], beta: float) 
     past, future = np.split(order, [len(order) // 2])
     train, test = at(drawn(past, count)), at(future[::TEST_STEP])
     rows = []
-    kinds = [{"operator": "dense", "cache_size": 1e5}]
-    kinds += [{"operator": "low_rank", "n_components": rank} for rank in ranks]
+    kinds: list[Any] = [kh.Dense(cache_size=1e5), *map(kh.Landmarks, ranks)]
     for own in kinds:
         begin = time.process_time()
-        model = fit_ours(train, few_kernels(), beta, **own)
+        model = fit_ours(train, few_kernels(), beta, operator=own)
         seconds = time.process_time() - begin
         miss = error(model.predict(test.X, task=test.zone), test)
-        name = f"low rank {own['n_components']}" if "n_components" in own else "exact"
+        name = f"low rank {own.count}" if isinstance(own, kh.Landmarks) else "exact"
         rows.append([len(train.y), name, seconds, miss, f"{model.dual_gap_:.1e}"])
         print(rows[-1], flush=True)
     print_table("Load, exact and approximated", ["N", "model", "CPU", "1000 x MSE", "gap"], rows)

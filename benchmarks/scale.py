@@ -58,7 +58,7 @@ def fit_ours(kind: str, rank: int, data: tuple[Any, ...], **settings: Any) -> di
     X, y, task, X_test, y_test, task_test = data
     own: dict[str, Any] = {"C": C, "relation": "mixed", "formulation": "corrected", "beta": BETA}
     own["kernels"] = "paper"
-    own |= {"operator": "low_rank", "n_components": rank} | settings
+    own |= {"operator": kh.Landmarks(rank)} | settings
     model: Any = kh.MTONMKLClassifier(**own)
     if kind == "regression":
         model = kh.MTONMKLRegressor(epsilon=EPSILON, **own)
@@ -179,8 +179,7 @@ def predict_rows(n_rows: int, rank: int) -> dict[str, Any]:
         relation="mixed",
         formulation="corrected",
         beta=BETA,
-        operator="low_rank",
-        n_components=rank,
+        operator=kh.Landmarks(rank),
         verbose=1,
     ).fit(X, y, task=task)
     rng = np.random.default_rng(1)

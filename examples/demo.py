@@ -131,7 +131,8 @@ def guesses(data: Tasks, classes: bool) -> Iterator[tuple[str, Any, Any]]:
     else:
         bank = [kh.Linear(), kh.Gaussian(3.0)]
         model = kh.MTONMKLRegressor(kernels=bank, formulation="corrected", relation="mixed")
-        choice = {**BETAS, "specific_cost": [1.0, 4.0]}
+        costs = [kh.relations.Mixed(specific_cost=cost) for cost in (1.0, 4.0)]
+        choice = {**BETAS, "relation": costs}
     search = kh.KernelSearchCV(model, choice, cv=4)
     search.fit(X[train], y[train], task=task[train])
     yield OURS, search.predict(X[~train], task=task[~train]), search.best_estimator_

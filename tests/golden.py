@@ -87,15 +87,16 @@ def more_cases() -> dict[str, Any]:
 
 def changing() -> dict[str, dict[str, Any]]:
     """Return the cases whose parameters have changed their names since the first record."""
+    functions = kh.relations.SharedFunctions(specific_cost=3.0)
     return {
-        "functions, cost": {"sharing": "functions", "specific_cost": 3.0},
-        "mixed, cost": {"relation": "mixed", "specific_cost": 2.0},
-        "quantile": {"loss": "quantile", "quantile": 0.8, "relation": "mixed"},
-        "on demand": {"relation": "mixed", "operator": "on_demand", "cache_size": 0.01},
-        "single": {"relation": "mixed", "storage": "float32", "tol": 1e-2},
-        "low rank": {"relation": "mixed", "operator": "low_rank", "n_components": 12},
-        "low rank alone": {"operator": "low_rank", "n_components": 12},
-        "own landmarks": {"relation": "functions", "operator": "low_rank", "landmarks": X[:9]},
+        "functions, cost": {"relation": functions},
+        "mixed, cost": {"relation": kh.relations.Mixed(specific_cost=2.0)},
+        "quantile": {"loss": kh.losses.Quantile(0.8), "relation": "mixed"},
+        "on demand": {"relation": "mixed", "operator": kh.Dense(cache_size=0.01)},
+        "single": {"relation": "mixed", "operator": kh.Dense(dtype="float32"), "tol": 1e-2},
+        "low rank": {"relation": "mixed", "operator": kh.Landmarks(12)},
+        "low rank alone": {"operator": kh.Landmarks(12)},
+        "own landmarks": {"relation": "functions", "operator": kh.Landmarks(points=X[:9])},
     }
 
 

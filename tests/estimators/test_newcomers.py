@@ -40,8 +40,8 @@ def by_hand(model, X, rows):
     """The function of a task that is joined to the others by rows of the matrices."""
     total = np.zeros(len(X))
     for t in range(len(model.tasks_)):
-        K = model._bank(X, model.support_vectors_[t])
-        weights = np.einsum("r,rm->m", rows[:, t], model._matrix_weights)
+        K = model.kernels_(X, model.support_vectors_[t])
+        weights = np.einsum("r,rm->m", rows[:, t], model.functions_.matrix_weights)
         total += np.einsum("m,mij,j->i", weights, K, model.dual_coef_[t])
     return total
 
@@ -229,10 +229,10 @@ def test_adapting_is_a_refit_with_everything_else_held_fixed(kind, old, intercep
     else:
         rows = np.array([[1.0] * 4, [0, 0, 1, 1], [0.0] * 4])
         offset = by_hand(model, extra.X, rows) + (intercept == "shrunk") * model.intercept_[0]
-        weights = model._matrix_weights.sum(axis=0)
+        weights = model.functions_.matrix_weights.sum(axis=0)
     before = values(model, samples.X, task=samples.task)
     model.adapt(extra.X, extra.y, task=name)
-    K = model._bank.combine(extra.X, extra.X, weights)
+    K = model.kernels_.combine(extra.X, extra.X, weights)
     # The same by a conic solver: the SVM of what is left over, with all else fixed.
     v = cp.Variable(25)
     b = cp.Variable() if intercept == "task" else 0.0

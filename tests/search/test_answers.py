@@ -128,7 +128,7 @@ def test_every_task_may_have_an_estimator_of_its_own(data):
 HASTY = {"tol": 1e-13, "max_iter": 1}
 CONVEX = [
     kh.MTONMKLRegressor(loss=loss, formulation=formulation, relation=relation, **HASTY)
-    for loss in ("epsilon_insensitive", "squared", "quantile")
+    for loss in ("epsilon_insensitive", "squared", kh.losses.Quantile(0.3))
     for formulation in ("corrected", "normalized")
     for relation in ("independent", "mixed")
 ]

@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid
 
 from kernelhood._typing import AnyArray, Indices
 from kernelhood.estimators import BASELINES
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel, fit_from, method_of
 from kernelhood.paper.methods import Grid
 from kernelhood.paper.protocol import Metric
 from kernelhood.search.search import KernelSearchCV
@@ -158,7 +158,7 @@ def search(
     """
     judged = Judged(data, split, metric)
     raced = len(split[0]) > RACED
-    if not isinstance(estimator, MultiTaskKernelModel):
+    if not isinstance(estimator, MultiTaskModel):
         if raced and getattr(estimator, "slow", False):
             tried = _one_by_one(estimator, grid, judged.with_fewer(_TRIED))
             grid = _alone(_first_ones([one.parameters for one in tried]))
@@ -168,14 +168,14 @@ def search(
     found = _searched(estimator, grid, judged)
     number = _first_alike(found.cv_results_, int(found.best_index_))
     score = metric.from_scorer(float(found.best_score_))
-    starts = found._starts[found.cv_results_["model"][number]]
+    starts = found.starts_[found.cv_results_["model"][number]]
     return Found(dict(found.cv_results_["params"][number]), score, starts)
 
 
 def _joins_samples(estimator: Any) -> bool:
     """Return whether one SVM has the samples of all tasks."""
     pooled = isinstance(estimator, tuple(BASELINES["pooled"]))
-    return pooled or bool(estimator._joins_samples(estimator.get_params()))
+    return pooled or method_of(estimator).joins_samples(estimator.get_params())
 
 
 def _searched(estimator: Any, grid: Grid, judged: Judged) -> KernelSearchCV:
@@ -236,8 +236,7 @@ def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray)
     estimator.set_params(**found.parameters)
     if found.starts is None:
         return estimator.fit(X, y, task=task)
-    estimator._validate_params()
-    return estimator._fit(X, y, task, None, found.starts)
+    return fit_from(estimator, X, y, task, None, found.starts)
 
 
 def _one_by_one(estimator: Any, grid: Grid, judged: Judged) -> list[Found]:

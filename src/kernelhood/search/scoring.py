@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.targets import ClassTargets, Targets
 
 
 class _Decided(BaseEstimator):
@@ -75,17 +75,15 @@ class TaskScorer:
                 "KernelhoodClassifier."
             )
 
-    def __call__(
-        self, model: MultiTaskKernelModel, number: int, values: Array, X: Any, y: AnyArray
-    ) -> float:
+    def __call__(self, targets: Targets, number: int, values: Array, X: Any, y: AnyArray) -> float:
         """Return the score of one task's decision values at its test points."""
-        if not isinstance(model, ClassifierMixin):
+        if not isinstance(targets, ClassTargets):
             if self._scorer is None:
                 return -float(np.sum((y - values) ** 2))
             if self.scoring == "neg_mean_squared_error":
                 return -float(np.mean((y - values) ** 2))
             return self._defined(_DecidedRegressor(values), X, y)
-        classes = model._task_classes[number]
+        classes = targets.classes[number]
         classes = classes[[0, 0]] if len(classes) == 1 else classes
         if self._scorer is None or self.scoring == "accuracy":
             return float(np.mean(classes[_winners(values)] == y))

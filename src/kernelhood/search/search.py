@@ -13,6 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import Array
+from kernelhood.estimators.base import method_type
 from kernelhood.estimators.reading import as_target
 from kernelhood.inspection.figures import plot_path
 from kernelhood.search.answers import (
@@ -148,6 +149,9 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         Distinct models that were solved on every split.
     n_splits_ : int
         Number of splits.
+    starts_ : KnownStarts
+        Without `refit`, the weights that the problems of each model were solved with, for a fit
+        elsewhere.
 
     Examples
     --------
@@ -219,7 +223,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         if self.refit:
             self._refit(X, y, task, sample_weight, models, found.starts)
         else:
-            self._starts = found.starts  # for a fit elsewhere
+            self.starts_ = found.starts
         return self
 
     @property
@@ -237,7 +241,9 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         models = distinct_models(chain.model, without_prefix(self.param_grid, chain.prefix))
         if models.reasons and self.error_score == "raise":
             raise ValueError(next(iter(models.reasons.values())))
-        coupled = any(chain.model._solves_together(params) for params in models.models)
+        coupled = any(
+            method_type(chain.model, params).solves_together(params) for params in models.models
+        )
         if self.per_task and coupled:
             raise ValueError(
                 f"per_task=True needs independent tasks, {type(chain.model).__name__} couples them."

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel, method_type
 from kernelhood.parallel import map_in_processes
 from kernelhood.search.grid import hashable, varied
 from kernelhood.search.path import Path, PathResult, path_scores
@@ -115,7 +115,7 @@ class _Job:
 
 
 def grid_scores(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     models: list[dict[str, Any]],
     parts: list[list[SplitTask]],
     scorer: TaskScorer,
@@ -199,7 +199,7 @@ class _Board:
         )
 
 
-def _which_couple(estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> Flags:
+def _which_couple(estimator: MultiTaskModel, models: list[dict[str, Any]]) -> Flags:
     """Return which models couple tasks; asked once for all that differ in strength alone."""
     names = [name for name in varied(models) if name not in _STRENGTHS]
     known: dict[Hashable, bool] = {}
@@ -207,7 +207,7 @@ def _which_couple(estimator: MultiTaskKernelModel, models: list[dict[str, Any]])
     for number, params in enumerate(models):
         key = tuple(hashable(params[name]) for name in names)
         if key not in known:
-            known[key] = bool(estimator._solves_together(params))
+            known[key] = method_type(estimator, params).solves_together(params)
         found[number] = known[key]
     return found
 
@@ -223,7 +223,7 @@ def _rounds(n_tasks: int) -> list[Indices]:
 
 
 def _coupled_jobs(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     models: list[dict[str, Any]],
     couples: Flags,
     parts: list[list[SplitTask]],
@@ -237,7 +237,7 @@ def _coupled_jobs(
 
 
 def _single_jobs(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     models: list[dict[str, Any]],
     wanted: Flags,
     parts: list[list[SplitTask]],
