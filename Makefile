@@ -20,7 +20,7 @@ SOLVERS := tests/losses tests/operators tests/penalties tests/relations tests/so
 NUMBERS := $(SOLVERS) tests/kernels tests/estimators tests/search
 SEEDS ?= 20
 
-.PHONY: demo $(TESTS) lint warm-up bench docs clean
+.PHONY: demo $(TESTS) lint warm-up bench docs release-check clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/demo.py --out demo
@@ -78,8 +78,13 @@ docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 
+# Builds the sdist and the wheel into dist/, and uses them in new environments. TAG=v1.2.0 also asks
+# whether that version is ready to be published.
+release-check:
+	$(PYTHON) tests/release_check.py --docs $(if $(TAG),--tag "$(TAG)")
+
 clean:
-	rm -rf .venv .venv-oldest .venv-newest demo report docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-release dist .asv .venv-oldest .venv-newest demo report docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

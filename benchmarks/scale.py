@@ -1,40 +1,50 @@
-"""Many samples: time and memory of low rank against scikit-learn's Nystroem, and clusters.
+"""Many rows: time and memory beside scikit-learn's Nystroem and LightGBM.
 
-    python benchmarks/scale.py [--sizes 20000 50000] [--rank 100] [--kinds regression]
-    python benchmarks/scale.py --sizes 20000 50000 100000 200000 --kinds regression
-    python benchmarks/scale.py --task-size 10 --sizes 100000 --kinds regression
+    python benchmarks/scale.py [--sizes 20000 50000] [--task-size 100] [--kinds regression]
+    python benchmarks/scale.py --sizes 20000 100000 400000 --kinds regression
+    python benchmarks/scale.py --methods MT-ONMKL "Nystroem, SVM" --rank 100
     python benchmarks/scale.py --predict 1000000
+    python benchmarks/scale.py --exact 4000
     python benchmarks/scale.py --cluster
 
-The first form makes tasks of 100 samples with 20 features, and fits ten kernels with the relation
-"mixed" beside scikit-learn's Nystroem with as many landmarks and LinearSVR or LinearSVC with the
-same C, which knows the tasks by one-hot columns. Every fit is a process of its own, so that its
-peak memory is known. CPU seconds tell more than seconds on a busy machine. With three sizes or more
-a power law is fitted to all but the largest, and checked there. `--predict` predicts rows with a
-model of 1,000 tasks, `--cluster` times a search with one and with two Dask workers.
+The first form makes tasks of 100 rows with 20 features. `KernelhoodRegressor` or
+`KernelhoodClassifier` is compared with `Nystroem` of as many landmarks as ours has used and RidgeCV
+or logistic regression, with one-hot tasks, and with LightGBM, 500 trees and the task as a category,
+if it is installed. "MT-ONMKL" is MTONMKLRegressor with landmarks, "Nystroem, SVM" its rival. Every
+fit is a process of its own, so that its peak memory is known. CPU seconds tell more than seconds on
+a busy machine. `--predict` predicts rows with a model of 1,000 tasks, `--exact` compares landmarks
+with a dense fit, `--cluster` times a search with one and with two Dask workers.
 `benchmarks/load_history.py` asks for the accuracy on real data.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import json
 import resource
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from _measure import growth_exponent, print_table
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.svm import LinearSVC, LinearSVR
 
 import kernelhood as kh
 
 SIZE, N_FEATURES, C, EPSILON, BETA = 100, 20, 1.0, 0.1, 0.1
-HEAD = ["kind", "N", "tasks", "what", "seconds", "CPU", "MB", "gap", "SVMs", "test score", "kept"]
+METHODS = ("kernelhood", "Nystroem", "LightGBM")
+HEAD = ["kind", "N", "tasks", "what", "seconds", "CPU", "MB", "gap", "rank", "test score"]
 
 
 def make_tasks(n_samples: int, size: int, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -54,63 +64,119 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def fit_ours(kind: str, rank: int, data: tuple[Any, ...], **settings: Any) -> dict[str, Any]:
-    X, y, task, X_test, y_test, task_test = data
-    own: dict[str, Any] = {"C": C, "relation": "mixed", "formulation": "corrected", "beta": BETA}
-    own["kernels"] = "paper"
-    own |= {"operator": kh.Landmarks(rank)} | settings
-    model: Any = kh.MTONMKLClassifier(**own)
-    if kind == "regression":
-        model = kh.MTONMKLRegressor(epsilon=EPSILON, **own)
-    begin, cpu = time.perf_counter(), time.process_time()
-    model.fit(X, y, task=task)
-    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    begin = time.perf_counter()
-    score = 1.0 - np.mean((model.predict(X_test, task=task_test) - y_test) ** 2) / np.var(y_test)
-    if kind == "classification":
-        score = np.mean(model.predict(X_test, task=task_test) == y_test)
-    return {
-        "seconds": seconds,
-        "cpu": cpu,
-        "gap": model.dual_gap_,
-        "svms": model.n_iter_,
-        "score": score,
-        "kept": float(model.approximation_[model.weights_.any(axis=0)].min()),
-        "predict": time.perf_counter() - begin,
-    }
-
-
-def fit_theirs(kind: str, rank: int, data: tuple[Any, ...]) -> dict[str, Any]:
-    X, y, task, X_test, y_test, task_test = data
-    spread = np.sqrt(N_FEATURES)
-    features = Nystroem(gamma=0.5 / spread**2, n_components=rank, random_state=0)
-    shape = len(y), int(task.max()) + 1
-    begin, cpu = time.perf_counter(), time.process_time()
-    hot = sparse.csr_matrix((np.ones(len(y)), (np.arange(len(y)), task)), shape=shape)
-    Phi = sparse.hstack([sparse.csr_matrix(features.fit_transform(X)), hot], format="csr")
-    model: Any = LinearSVC(C=C, loss="hinge", max_iter=1000)
-    if kind == "regression":
-        model = LinearSVR(C=C, epsilon=EPSILON, max_iter=1000)
-    model.fit(Phi, y)
-    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    hot = sparse.csr_matrix(
-        (np.ones(len(y_test)), (np.arange(len(y_test)), task_test)), shape=(len(y_test), shape[1])
+def one_hot(task: Any, n_tasks: int) -> Any:
+    return sparse.csr_matrix(
+        (np.ones(len(task)), (np.arange(len(task)), task)), shape=(len(task), n_tasks)
     )
-    Phi = sparse.hstack([sparse.csr_matrix(features.transform(X_test)), hot], format="csr")
-    nothing = {"gap": "", "svms": "", "kept": ""}
-    return {"seconds": seconds, "cpu": cpu, "score": model.score(Phi, y_test), **nothing}
+
+
+class Ours:
+    """The estimators of the first line."""
+
+    def __init__(self, kind: str, rank: int) -> None:
+        self.model: Any = kh.KernelhoodRegressor()
+        if kind == "classification":
+            self.model = kh.KernelhoodClassifier()
+
+    def fit(self, X: Any, y: Any, task: Any) -> dict[str, Any]:
+        self.model.fit(X, y, task=task)
+        return {"gap": self.model.dual_gap_, "rank": self.model.n_landmarks_}
+
+    def predict(self, X: Any, task: Any) -> Any:
+        return self.model.predict(X, task=task)
+
+
+class MTONMKL(Ours):
+    """An SVM of all tasks with ten kernels by landmarks."""
+
+    def __init__(self, kind: str, rank: int) -> None:
+        own: dict[str, Any] = {"C": C, "relation": "mixed", "formulation": "corrected"}
+        own |= {"kernels": "paper", "beta": BETA, "operator": kh.Landmarks(rank)}
+        self.model: Any = kh.MTONMKLRegressor(epsilon=EPSILON, **own)
+        if kind == "classification":
+            self.model = kh.MTONMKLClassifier(**own)
+
+    def fit(self, X: Any, y: Any, task: Any) -> dict[str, Any]:
+        self.model.fit(X, y, task=task)
+        return {"gap": self.model.dual_gap_}
+
+
+class Features:
+    """Scikit-learn's landmarks of one kernel, and one-hot tasks."""
+
+    def __init__(self, kind: str, rank: int) -> None:
+        self.rank = rank
+        self.model: Any = RidgeCV(alphas=(0.1, 1.0, 10.0))
+        if kind == "classification":
+            self.model = LogisticRegression(C=C, max_iter=200)
+
+    def fit(self, X: Any, y: Any, task: Any) -> dict[str, Any]:
+        gamma = 0.5 / X.shape[1]
+        self.map = Nystroem(gamma=gamma, n_components=self.rank, random_state=0).fit(X)
+        self.n_tasks = int(task.max()) + 1
+        self.model.fit(self.features(X, task), y)
+        return {"rank": self.rank}
+
+    def features(self, X: Any, task: Any) -> Any:
+        both = [sparse.csr_matrix(self.map.transform(X)), one_hot(task, self.n_tasks)]
+        return sparse.hstack(both, format="csr")
+
+    def predict(self, X: Any, task: Any) -> Any:
+        return self.model.predict(self.features(X, task))
+
+
+class SVM(Features):
+    """The same with a linear SVM."""
+
+    def __init__(self, kind: str, rank: int) -> None:
+        super().__init__(kind, rank)
+        self.model = LinearSVR(C=C, epsilon=EPSILON, max_iter=1000)
+        if kind == "classification":
+            self.model = LinearSVC(C=C, loss="hinge", max_iter=1000)
+
+
+class Boosting:
+    """LightGBM, 500 trees, the task as a category."""
+
+    def __init__(self, kind: str, rank: int) -> None:
+        import lightgbm
+
+        make = lightgbm.LGBMClassifier if kind == "classification" else lightgbm.LGBMRegressor
+        self.model: Any = make(n_estimators=500, n_jobs=1, verbose=-1)
+
+    def fit(self, X: Any, y: Any, task: Any) -> dict[str, Any]:
+        self.model.fit(np.column_stack([X, task]), y, categorical_feature=[X.shape[1]])
+        return {}
+
+    def predict(self, X: Any, task: Any) -> Any:
+        return self.model.predict(np.column_stack([X, task]))
+
+
+KINDS = {
+    "kernelhood": Ours,
+    "Nystroem": Features,
+    "LightGBM": Boosting,
+    "MT-ONMKL": MTONMKL,
+    "Nystroem, SVM": SVM,
+}
 
 
 def run_one(what: str, kind: str, n_samples: int, rank: int, size: int) -> dict[str, Any]:
     if what == "prediction":
-        return predict_rows(n_samples, rank)
+        return predict_rows(n_samples)
     X, y, task = make_tasks(6 * n_samples // 5, 6 * size // 5)  # every sixth is a test sample
     if kind == "classification":
         y = (y > np.median(y)).astype(int)
     test = np.arange(len(y)) % 6 == 0
-    data = X[~test], y[~test], task[~test], X[test], y[test], task[test]
-    fit = fit_ours if what == "kernelhood" else fit_theirs
-    return {**fit(kind, rank, data), "N": int((~test).sum()), "MB": peak_megabytes()}
+    model = KINDS[what](kind, rank)
+    begin, cpu = time.perf_counter(), time.process_time()
+    found = model.fit(X[~test], y[~test], task[~test])
+    found |= {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
+    predicted = model.predict(X[test], task[test])
+    score = 1.0 - np.mean((predicted - y[test]) ** 2) / np.var(y[test])
+    if kind == "classification":
+        score = np.mean(predicted == y[test])
+    return {**found, "score": float(score), "N": int((~test).sum()), "MB": peak_megabytes()}
 
 
 def in_a_process(*arguments: Any) -> dict[str, Any]:
@@ -121,67 +187,46 @@ def in_a_process(*arguments: Any) -> dict[str, Any]:
     return found
 
 
-def print_sizes(kinds: list[str], sizes: list[int], rank: int, size: int) -> None:
-    rows, exponents = [], []
+def print_sizes(
+    kinds: list[str], sizes: list[int], rank: int, size: int, methods: list[str]
+) -> None:
+    rows, growth = [], []
     for kind in kinds:
         found = {}
         for n in sizes:
-            for what in ("kernelhood", "Nystroem"):
-                one = in_a_process(what, kind, n, rank, size)
-                found[n, what] = one
-                gap = f"{one['gap']:.1e}" if one["gap"] else ""
-                kept = f"{one['kept']:.2f}" if one["kept"] else ""
-                row = [kind, one["N"], one["N"] // size, what]
-                row += [
-                    f"{one['seconds']:.1f}",
-                    f"{one['cpu']:.1f}",
-                    round(one["MB"]),
-                    gap,
-                    one["svms"],
-                    f"{one['score']:.3f}",
-                    kept,
-                ]
-                rows.append(row)
-                print(row, flush=True)
+            for what in methods:
+                one = found[n, what] = in_a_process(what, kind, n, rank, size)
+                rank = one.get("rank", rank)
+                cells = [f"{one['seconds']:.1f}", f"{one['cpu']:.1f}", round(one["MB"])]
+                gap = f"{one['gap']:.1e}" if "gap" in one else ""
+                cells += [gap, one.get("rank", ""), f"{one['score']:.4f}"]
+                rows.append([kind, one["N"], one["N"] // size, what, *cells])
+                print(rows[-1], flush=True)
+        first, *others = methods
         if len(sizes) > 1:
             for name in ("cpu", "MB"):
-                taken = [found[n, "kernelhood"][name] for n in sizes]
-                exponents.append([kind, name, growth_exponent(sizes, taken)])
-                if len(sizes) > 2:
-                    what = f"{name} at {sizes[-1]} over what smaller sizes say"
-                    exponents.append([kind, what, checked(sizes, taken)])
-        ratios = [found[n, "kernelhood"]["cpu"] / found[n, "Nystroem"]["cpu"] for n in sizes]
-        exponents.append([kind, "times Nystroem's CPU at the largest N", ratios[-1]])
-    print_table(f"Tasks of {size}, rank {rank}", HEAD, rows)
-    print_table("Growth with N", ["kind", "of", "exponent or ratio"], exponents)
+                taken = [found[n, first][name] for n in sizes]
+                growth.append([kind, name, growth_exponent(sizes, taken)])
+        for what in others:
+            ratio = found[sizes[-1], first]["cpu"] / found[sizes[-1], what]["cpu"]
+            growth.append([kind, f"CPU beside {what} at the largest N", ratio])
+    print_table(f"Tasks of {size}", HEAD, rows)
+    print_table("Growth with N", ["kind", "of", "exponent or ratio"], growth)
 
 
-def checked(sizes: list[int], taken: list[float]) -> float:
-    """Return what was taken at the largest size over what a power law of the others says."""
-    p, c = np.polyfit(np.log(sizes[:-1]), np.log(taken[:-1]), 1)
-    return float(taken[-1] / np.exp(c + p * np.log(sizes[-1])))
-
-
-def print_prediction(n_rows: int, rank: int) -> None:
+def print_prediction(n_rows: int) -> None:
     """Print time and peak memory of predicting rows in blocks, for two numbers of them."""
     rows = []
     for n in (n_rows // 10, n_rows):
-        found = in_a_process("prediction", "regression", n, rank, SIZE)
+        found = in_a_process("prediction", "regression", n, 0, SIZE)
         rows.append([n, found["seconds"], found["cpu"], found["added"], found["results"]])
     head = ["rows", "seconds", "CPU", "MB above the rows", "MB of labels and results"]
     print_table("Prediction, 1,000 tasks", head, rows)
 
 
-def predict_rows(n_rows: int, rank: int) -> dict[str, Any]:
+def predict_rows(n_rows: int) -> dict[str, Any]:
     X, y, task = make_tasks(20_000, 20)
-    model = kh.MTONMKLRegressor(
-        kernels="paper",
-        relation="mixed",
-        formulation="corrected",
-        beta=BETA,
-        operator=kh.Landmarks(rank),
-        verbose=1,
-    ).fit(X, y, task=task)
+    model = kh.KernelhoodRegressor().fit(X, y, task=task)
     rng = np.random.default_rng(1)
     new, of = rng.normal(size=(n_rows, N_FEATURES)), rng.integers(0, 1000, n_rows)
     before, begin, cpu = peak_megabytes(), time.perf_counter(), time.process_time()
@@ -192,6 +237,24 @@ def predict_rows(n_rows: int, rank: int) -> dict[str, Any]:
         "added": max(0.0, peak_megabytes() - before),
         "results": n_rows * 8 * 4 / 2**20,
     }
+
+
+def print_exact(n: int) -> None:
+    """Print what landmarks change beside a dense fit to the same rows."""
+    X, y, task = make_tasks(2 * n, 100)
+    test = np.arange(2 * n) % 2 == 1
+    rows = []
+    for operator in ("dense", "landmarks"):
+        model = kh.KernelhoodRegressor(operator=operator)
+        cpu = time.process_time()
+        model.fit(X[~test], y[~test], task=task[~test])
+        cpu = time.process_time() - cpu
+        mean, deviation = model.predict(X[test], task=task[test], return_std=True)
+        error = float(np.mean((mean - y[test]) ** 2))
+        kept = [model.n_landmarks_, model.approximation_]
+        rows.append([operator, cpu, model.log_evidence_, error, float(deviation.mean()), *kept])
+    head = ["operator", "CPU", "log evidence", "test MSE", "mean deviation", "landmarks", "kept"]
+    print_table(f"{n} rows", head, rows)
 
 
 def print_cluster() -> None:
@@ -220,10 +283,12 @@ def print_cluster() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 50_000])
-    parser.add_argument("--rank", type=int, default=100)
+    parser.add_argument("--rank", type=int, default=300)
     parser.add_argument("--task-size", type=int, default=SIZE)
     parser.add_argument("--kinds", nargs="+", default=["regression", "classification"])
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(KINDS))
     parser.add_argument("--predict", type=int, help="how many rows to predict")
+    parser.add_argument("--exact", type=int, help="how many rows to fit with both operators")
     parser.add_argument("--cluster", action="store_true")
     parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -231,11 +296,14 @@ def main() -> None:
         what, kind, *numbers = given.one
         print(json.dumps(run_one(what, kind, *map(int, numbers))))
     elif given.predict:
-        print_prediction(given.predict, given.rank)
+        print_prediction(given.predict)
+    elif given.exact:
+        print_exact(given.exact)
     elif given.cluster:
         print_cluster()
     else:
-        print_sizes(given.kinds, given.sizes, given.rank, given.task_size)
+        methods = [one for one in given.methods if one != "LightGBM" or find_spec("lightgbm")]
+        print_sizes(given.kinds, given.sizes, given.rank, given.task_size, methods)
 
 
 if __name__ == "__main__":

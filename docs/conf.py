@@ -1,6 +1,7 @@
 """Settings of Sphinx. Nothing is downloaded, neither during the build nor by the built pages."""
 
 import importlib.util
+import os
 import shutil
 import sys
 from importlib.metadata import version as installed_version
@@ -29,7 +30,7 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst", "*.py"]
 
 smartquotes = False
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_update_mathjax = False  # its settings are those of MathJax 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -54,6 +55,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 10**6,
+    "thumbnail_size": (640, 448),
     "reset_modules": (),
     "remove_config_comments": True,
     "write_computation_times": False,
@@ -94,6 +96,18 @@ html_theme_options = {
     "footer_end": [],
     "show_toc_level": 2,
 }
+# Pages that are published under an address offer other versions; those on disk fetch nothing.
+# docs/versions.py writes switcher.json, by which the theme also warns of old and unreleased ones.
+if address := os.environ.get("DOCS_URL"):
+    html_theme_options |= {
+        "switcher": {
+            "json_url": f"{address}/switcher.json",
+            "version_match": version if os.environ.get("GITHUB_REF_TYPE") == "tag" else "dev",
+        },
+        "check_switcher": False,
+        "navbar_end": ["version-switcher", "theme-switcher"],
+        "show_version_warning_banner": True,
+    }
 html_sidebars = {"index": [], "changelog": [], "citing": []}
 
 

@@ -104,6 +104,39 @@ def test_more_tasks_of_the_same_kind_lower_the_bound_as_the_root_of_their_number
     assert four == pytest.approx(once / np.sqrt(4.0))
 
 
+@pytest.mark.parametrize("n_tasks", [1, 3])
+def test_the_printed_prefactor_is_larger_by_the_root_of_the_number_of_tasks(n_tasks):
+    """(1/n) sqrt(R / 2T) with n samples a task, where the steps give (1/(nT)) sqrt(R / 2)."""
+    stacks, neighborhoods = draw(5, sizes=(6,) * n_tasks)
+    terms, size = terms_of(stacks, neighborhoods), {"rho": 2.0, "radius": 3.0}
+    mixed = np.sqrt((terms.identity + 2 * terms.rank) * 4 * size["rho"])
+    printed = np.sqrt(size["radius"] / (2 * n_tasks)) * np.sqrt(terms.overlap + mixed) / 6
+    assert rademacher_bound(terms, 6 * n_tasks, form="printed", **size) == pytest.approx(printed)
+    derived = rademacher_bound(terms, 6 * n_tasks, **size)
+    assert printed == pytest.approx(np.sqrt(n_tasks) * derived)
+
+
+def mean_product(A, B):
+    """Return the expectation of (s'As)(s'Bs) over random signs s, by all of them."""
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=len(A))))
+    return np.mean(
+        np.einsum("si,ij,sj->s", signs, A, signs) * np.einsum("si,ij,sj->s", signs, B, signs)
+    )
+
+
+def test_the_trace_lemma_needs_symmetric_matrices():
+    A, B = np.random.default_rng(0).normal(size=(2, 4, 4))
+    traces = np.trace(A) * np.trace(B) - 2.0 * np.sum(np.diag(A) * np.diag(B))
+    general = traces + np.trace(A @ B) + np.trace(A @ B.T)
+    assert mean_product(A, B) == pytest.approx(general)
+    symmetric = A + A.T
+    lemma = 2.0 * traces + 2.0 * np.trace(symmetric @ B)
+    assert mean_product(symmetric, B) == pytest.approx(lemma)
+    skew = np.array([[0.0, 1.0], [-1.0, 0.0]])  # s'As = 0, and tr AA = -2
+    assert mean_product(skew, skew) == 0.0
+    assert 2.0 * np.trace(skew @ skew) == -4.0
+
+
 def test_the_estimate_is_close_to_the_bound_for_many_tasks():
     """A bound that is larger by sqrt(n_tasks) would be off by a factor of two here."""
     stacks, neighborhoods = draw(7, sizes=(8, 8, 8, 8))
@@ -136,7 +169,10 @@ def test_the_bound_grows_with_both_radii():
         ({"rho": -1.0}, "rho must be at least 0, got -1.0"),
         ({"rho": np.nan}, "rho must be at least 0"),
         ({"rho": 1.0, "radius": -2.0}, "radius must be at least 0, got -2.0"),
-        ({"rho": 1.0, "form": "loose"}, "form must be one of geometric, arithmetic, got 'loose'"),
+        (
+            {"rho": 1.0, "form": "loose"},
+            "form must be one of geometric, arithmetic, printed, got 'loose'",
+        ),
     ],
 )
 def test_arguments(options, message):

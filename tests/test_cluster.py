@@ -51,7 +51,7 @@ class Killer(threading.Thread):
             for worker in list(self.scheduler.workers.values()):
                 self.pid, self.under_way = worker.pid, len(worker.processing)
                 if self.under_way:
-                    os.kill(self.pid, signal.SIGKILL)
+                    os.kill(self.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
                     return
             time.sleep(0.001)
 

@@ -97,3 +97,19 @@ def test_the_table_of_what_one_would_use_instead_is_that_of_its_rows(monkeypatch
     page = (DOCS / "results.md").read_text(encoding="utf-8")
     for row in choice.in_short(sets, methods, 10, found):
         assert f"| {' | '.join(row)} |" in page
+
+
+def rows_of(path):
+    """Return the rows of the tables of a page by their first two cells, without stars."""
+    lines = path.read_text(encoding="utf-8").replace("*", "").splitlines()
+    cells = [[one.strip() for one in line.split("|")[1:-1]] for line in lines if line[:1] == "|"]
+    return {tuple(row[:2]): row[2:] for row in cells}
+
+
+def test_the_comparison_of_the_readme_is_that_of_the_page():
+    kinds = {"random": "chance", "by time": "time"}
+    whole = rows_of(DOCS / "kernelhood.md")
+    rows = {key: row for key, row in rows_of(DOCS.parent / "README.md").items() if key[1] in kinds}
+    assert len(rows) >= 5
+    for (table, split), scores in rows.items():
+        assert whole[table, kinds[split]][1:7] == scores

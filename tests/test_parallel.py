@@ -18,7 +18,7 @@ def deadly(item):
     number, flag = item
     if number == 1 or not os.path.exists(flag):
         open(flag, "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
     return number
 
 

@@ -51,14 +51,16 @@ if TYPE_CHECKING:
     from kernelhood.relations import TaskGraph, TaskGroups, TaskInputs, TaskSimilarity
     from kernelhood.search import (
         KernelSearchCV,
+        LeaveTasksOut,
         TaskShuffleSplit,
         TaskStratifiedKFold,
+        TaskTimeSplit,
         paper_grid,
         task_scorer,
     )
     from kernelhood.tables import load, save
 
-    __version__: str
+__version__ = "0.1.0"
 
 #: Where the public names are from. They are imported when they are first used.
 _HOMES = {
@@ -102,8 +104,10 @@ _HOMES = {
     "operators": ("Dense", "Landmarks"),
     "search": (
         "KernelSearchCV",
+        "LeaveTasksOut",
         "TaskShuffleSplit",
         "TaskStratifiedKFold",
+        "TaskTimeSplit",
         "paper_grid",
         "task_scorer",
     ),
@@ -143,6 +147,7 @@ __all__ = [
     "KernelhoodClassifier",
     "KernelhoodRegressor",
     "Landmarks",
+    "LeaveTasksOut",
     "Linear",
     "MTMKLClassifier",
     "MTMKLRegressor",
@@ -164,6 +169,7 @@ __all__ = [
     "TaskShuffleSplit",
     "TaskSimilarity",
     "TaskStratifiedKFold",
+    "TaskTimeSplit",
     "datasets",
     "default_bank",
     "inspection",
@@ -175,14 +181,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: a public name, the version or a submodule."""
+    """Import what is asked for: a public name or a submodule."""
     value: Any
     if name in _REPLACED:
         raise AttributeError(f"kernelhood.{name} is gone: use {_REPLACED[name]}.")
     if name in _HOME:
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    elif name == "__version__":
-        value = import_module("importlib.metadata").version(__name__)
     else:
         value = _submodule(name)
     globals()[name] = value
@@ -201,4 +205,4 @@ def _submodule(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted({*globals(), *__all__})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
-import tempfile
+import secrets
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -39,16 +42,17 @@ def import_extra(module: str, extra: str) -> Any:
 def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Give a file to write to, which takes its place only when all of it is on the disk.
 
-    It is written beside its place under another name. An error, and even a kill, leaves what was
-    at the place before.
+    It is written beside its place under another name. An error leaves what was at the place before
+    and nothing else; so does a kill, but for a hidden file that ends in ``.part``.
 
     Parameters
     ----------
     path : path-like
-        The place; its folder has to be there.
+        The place; its folder has to be there. What a link points to is replaced, not the link.
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     place = Path(folder) / "note.txt"
     ...     with whole_file(place) as file:
@@ -56,20 +60,43 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     ...     place.read_bytes()
     b'all of it'
     """
-    place = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        raise OSError(errno.EINVAL, "not a regular file, and cannot be replaced by one", str(path))
+    # Not the whole name: names have a largest length.
+    part = place.with_name(f".{place.name[:24]}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(part, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp lets only the owner read; the file is for anyone that the folder lets in.
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        _replace(part, place)
+    except BaseException as error:
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _FULL:
+            error.filename = str(path)
         raise
     _sync_folder(place.parent)
+
+
+#: What a full disk says; it does not say which file it has no room for.
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+#: Seconds to wait for whoever has a file open that is to be replaced. Only Windows minds, and there
+#: a virus scanner looks at every new file.
+_PAUSES = (0.05, 0.2, 1.0)
+
+
+def _replace(part: Path, place: Path) -> None:
+    for pause in _PAUSES:
+        try:
+            os.replace(part, place)
+            return
+        except PermissionError:
+            if sys.platform != "win32":
+                raise
+            time.sleep(pause)
+    os.replace(part, place)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -80,9 +107,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

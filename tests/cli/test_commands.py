@@ -43,6 +43,8 @@ def test_inspect_says_the_same_as_text_and_page(shops, say, tmp_path):
         "x3",
         "pooled ridge",
         "rows held out of the fit",
+        "Sharing helped",
+        "one-hot ridge",
         "% ",
     ):
         assert name in text
@@ -164,6 +166,23 @@ def test_holdout_after_a_date(say, tmp_path):
     # Days 32 to 48 are the last of task 2 and all of task 3, which nothing is known of before.
     assert "all rows     1 " in text
     assert "no row to judge by: task 1, task 3" in text
+
+
+def test_holdout_after_a_number(say, tmp_path):
+    table = plain_table()
+    table["year"] = list(range(1980, 1996)) * 3
+    code, text, errors = fit(say, table, tmp_path, "--holdout-after", "year=1989")
+    assert code == 0, errors
+    assert "all rows    18 " in text
+
+
+def test_whole_tasks_held_out_are_judged_as_new(say, tmp_path):
+    code, text, errors = fit(say, plain_table(n_tasks=4), tmp_path, "--holdout-tasks", "0.25")
+    assert code == 0, errors
+    assert "root mean squared error on rows of tasks held out of the fit" in text
+    assert "all rows    16 " in text
+    assert "no row to judge by" in text
+    assert "Sharing helped" in text
 
 
 def test_quantiles_are_in_the_file_and_in_the_predictions(say, tmp_path):

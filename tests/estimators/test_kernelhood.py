@@ -281,26 +281,6 @@ def test_equal_targets_and_repeated_rows():
     assert r2_score(y, model.predict(X, task=task)) > 0.9
 
 
-def test_more_rows_than_weights_are_learned_from(monkeypatch):
-    monkeypatch.setattr("kernelhood.estimators.kernelhood._LEARNED", 60)
-    X, y, task = make_table()
-    model = kh.KernelhoodRegressor().fit(X[:120], y[:120], task=task[:120])
-    assert len(model._function.E) == 120
-    assert r2_score(y[120:], model.predict(X[120:], task=task[120:])) > 0.88
-
-
-def test_of_too_many_rows_some_are_taken(monkeypatch):
-    monkeypatch.setattr("kernelhood.estimators.training_rows._MOST_ROWS", 60)
-    X, y, task = make_table()
-    task = np.where(np.arange(180) % 60 == 0, "small", task)
-    with pytest.warns(UserWarning, match="fitted to 60 of 180 rows"):
-        model = kh.KernelhoodRegressor().fit(X, y, task=task)
-    counts = np.bincount(model._function.groups[1])
-    assert counts.sum() <= 60
-    assert counts[model.tasks_.index("small")] == 3
-    assert np.delete(counts, model.tasks_.index("small")).min() >= 9
-
-
 def test_far_outside_predictions_stay_close_and_are_mentioned_once(fitted):
     X, _, task = make_table()
     far = X[:20].assign(u=1e3)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import kernelhood as kh
-from kernelhood.estimators.additive import Scores
+from kernelhood.estimators.intervals import Scores
 from tests.estimators.test_kernelhood import make_table
 
 
@@ -151,3 +151,58 @@ def test_few_scores_are_those_of_the_model():
     wide = Scores(many, np.zeros(4000, dtype=int))
     assert wide.quantiles([0.9])[0] == pytest.approx(np.quantile(many, 0.9), rel=0.01)
     np.testing.assert_array_equal(wide.sizes, [1.0])
+
+
+def classified(kind):
+    """Return a fit of two classes, of three, or of tasks with two classes of their own."""
+    X, y, task = make_table(90)
+    y = y - np.median(y)
+    if kind == "two":
+        labels = np.where(y > 0.0, "yes", "no")
+    elif kind == "three":
+        labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    else:
+        names = list(dict.fromkeys(task.tolist()))
+        labels = np.array([2 * names.index(one) for one in task.tolist()]) + (y > 0.0)
+    return kh.KernelhoodClassifier().fit(X, labels, task=task), labels, X, task
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "own"])
+def test_probabilities_of_left_out_rows_are_those_of_a_fit_without_them(kind):
+    model, labels, X, task = classified(kind)
+    function, place = model._function, model._place
+    np.testing.assert_array_equal(model.classes_[model._truth], labels[place])
+    rows_left_out, tasks_left_out = model.left_out("rows"), model.left_out(task)
+    assert rows_left_out.shape == (90, len(model.classes_))
+    np.testing.assert_allclose(rows_left_out.sum(axis=1), 1.0)
+    groups = [(rows_left_out, [place_of]) for place_of in range(0, 90, 9)]
+    groups += [(tasks_left_out, np.flatnonzero(task[place] == one)) for one in np.unique(task)]
+    for found, rows in groups:
+        kept = np.setdiff1d(np.arange(90), rows)
+        part = replace(
+            function,
+            E=function.E[kept],
+            groups=function.groups[:, kept],
+            noise=function.noise[kept],
+            a=function.a[kept],
+        )
+        S = part._covariance(part.E, part.groups)
+        solved = [
+            np.linalg.solve(S + np.diag(noise), z)
+            for noise, z in zip(part._noise_of, function.targets[kept].T, strict=True)
+        ]
+        fitted = replace(part, a=np.column_stack(solved))
+        places = function.groups[:, rows]
+        mean = fitted.mean(X.iloc[place[rows]], places)
+        variance = fitted.variance(X.iloc[place[rows]], places)
+        expected = 1.0 / (1.0 + np.exp(-mean / np.sqrt(1.0 + np.pi / 8.0 * variance)))
+        if kind == "two":
+            expected = expected[:, 0]
+            own = found[place[rows], 1]
+        elif kind == "three":
+            expected = expected / expected.sum(axis=1, keepdims=True)
+            own = found[place[rows]]
+        else:
+            expected = expected[:, 0]
+            own = found[place[rows], model._pairs_of(places)[:, 1]]
+        np.testing.assert_allclose(own, expected, atol=1e-8)

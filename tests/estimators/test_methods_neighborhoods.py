@@ -36,7 +36,14 @@ def test_alignment_tells_of_the_whole_matrix_on_the_diagonal(model, c, samples):
         K = model.task_kernel(X, X, name)
         v = whole_dual(model, samples, t)
         assert cosines[t, t] == pytest.approx(alignment(K, K + c * np.outer(v, v)))
-        np.testing.assert_allclose(model.neighborhood_kernel(X, X, name), K)
+        whole = K + c * np.outer(v, v)
+        np.testing.assert_allclose(model.neighborhood_kernel(X, X, name), whole, atol=1e-12)
+        np.testing.assert_allclose(
+            model.neighborhood_kernel(X[3:1:-1], X, name), whole[3:1:-1], atol=1e-12
+        )
+        away = model.neighborhood_kernel(X, X + 0.01, name)
+        np.testing.assert_allclose(away, model.task_kernel(X, X + 0.01, name))
+        assert np.abs(v).max() > 0.0
         for s, other in enumerate(model.tasks_):
             if s != t:
                 expected = alignment(K, model.neighborhood_kernel(X, X, other))

@@ -251,8 +251,13 @@ def test_the_neighborhood_of_a_matrix_is_its_projection():
         K = np.tensordot(found.weights_[number], Ks, 1)
         cosine = np.sum(K * given[name]) / np.linalg.norm(K) / np.linalg.norm(given[name])
         assert found.alignment()[number, number] == pytest.approx(cosine)
-        around = found.neighborhood_kernel(X[:2], X[2:4], name)
-        assert around == pytest.approx(np.tensordot(expected, BANK(X[:2], X[2:4]), 1))
+        own, new = X[rows(name)], X[:2] + 0.01
+        around = found.neighborhood_kernel(new, own, name)
+        assert around == pytest.approx(np.tensordot(expected, BANK(new, own), 1))
+        np.testing.assert_array_equal(found.neighborhood_kernel(own, own, name), given[name])
+        some = found.neighborhood_kernel(np.vstack([own[2:4], new]), own[:3], name)
+        np.testing.assert_array_equal(some[:2], given[name][2:4, :3])
+        assert some[2:] == pytest.approx(np.tensordot(expected, BANK(new, own[:3]), 1))
 
 
 def test_the_bound_knows_of_the_part_that_no_kernel_carries():

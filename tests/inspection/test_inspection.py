@@ -1,15 +1,69 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.inspection.contents import grid, inspect_model, to_text
-from kernelhood.inspection.page import shade, task_map, to_html
+from kernelhood.inspection.contents import (
+    _notes,
+    alike_in,
+    grid,
+    inspect_model,
+    report_cells,
+    to_text,
+)
+from kernelhood.inspection.page import shade, to_html
 from kernelhood.tables.judging import worth_a_look
 
 
-def test_shares_add_up_to_one(inspection):
-    np.testing.assert_allclose(inspection.usage.sum(axis=1), 1.0)
-    assert inspection.columns == ["x1", "x2", "x3", "x4"]
+def test_the_page_opens_with_the_answer(page_file, inspection):
+    page = page_file.read_text(encoding="utf-8")
+    report = inspection.report
+    order = [report.summary(), 'id="errors"', 'id="shares"', 'id="effect-0"', 'id="by-task"']
+    places = [page.index(one) for one in [*order, 'id="reliability"', "Worth a look"]]
+    assert places == sorted(places)
+    assert report.scores() in page
+    assert report.summary() in to_text(inspection)
+
+
+def test_what_is_the_same_for_every_task_is_one_line(inspection):
+    report = inspection.report
+    same = replace(report, uses=["common: x1"] * len(report), nearest=[[] for _ in report.tasks])
+    head, rows, lines = report_cells(same)
+    assert "uses most: common: x1" in lines
+    assert "uses most" not in head
+    assert "nearest tasks" not in head
+    assert len(rows) == len(report)
+    assert alike_in(["a", "b"], np.array([[0.75, 0.25]] * 3)) == (
+        "The same for every task: a 75 %, b 25 %."
+    )
+    assert alike_in(["a", "b"], np.array([[0.75, 0.25], [0.5, 0.5]])) == ""
+    page = to_html(
+        replace(
+            inspection,
+            report=None,
+            similarity=np.ones((4, 4)),
+            kernels=["a"],
+            weights=np.ones((4, 1)),
+        )
+    )
+    assert "All tasks are equally alike (1.00)." in page
+    assert "The same for every task: a 100 %." in page
+
+
+def test_every_task_is_in_the_table(inspection):
+    report = inspection.report
+    names = [f"task {place}" for place in range(len(report))]
+    _, rows, _ = report_cells(replace(report, tasks=names))
+    assert [row[0] for row in rows] == names
+
+
+def test_notes_name_tasks_that_sharing_hurts(inspection):
+    report = inspection.report
+    hurt = replace(report, sharing=["hurt", *report.sharing[1:]], tasks=["Ulm", *report.tasks[1:]])
+    assert "sharing hurts 1 task (Ulm)" in _notes(hurt, False)[0]
+    worse = replace(report, error=report.error + 1e9)
+    assert "task mean predicts left-out rows better in 4 tasks" in "\n".join(_notes(worse, True))
 
 
 def test_a_column_that_decides_is_seen_to(model):
@@ -44,16 +98,7 @@ def test_a_single_task(tmp_path):
     X = np.linspace(-1.0, 1.0, 20)[:, None]
     model = kh.ITLRegressor(kernels=[kh.Gaussian(0.5)]).fit(X, X[:, 0] ** 2)
     assert "there is only one task" in to_text(inspect_model(model))
-    assert "<svg" in to_html(inspect_model(model))
-
-
-def test_tasks_are_drawn_in_the_order_of_the_tree():
-    alike = np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.1], [0.9, 0.1, 1.0]])
-    drawn = task_map(alike, ["a", "b", "c"])
-    names = [part[-1] for part in drawn.split("</text>")[:-1]]
-    assert "".join(names) in ("bac", "bca", "acb", "cab")
-    assert drawn.count("<polyline") == 2
-    assert drawn.count("<rect") == 9
+    assert "There is only one task." in to_html(inspect_model(model))
 
 
 def test_shades_stay_between_their_ends():

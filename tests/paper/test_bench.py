@@ -13,6 +13,7 @@ from kernelhood.paper.bench import (
     report_results,
 )
 from kernelhood.paper.jobs import Job, empty_row
+from kernelhood.paper.protocol import published_results
 
 rich_console = pytest.importorskip("rich.console")
 
@@ -72,6 +73,18 @@ def test_rows_that_are_not_those_of_a_comparison_cannot_be_continued(tmp_path):
     with pytest.raises(ValueError, match="cannot be continued: it has no column 'run'"):
         report_bench(["digits"], tmp_path / "out", known=path, **SMALL)
     assert not (tmp_path / "out").exists()
+
+
+def test_results_of_some_methods_are_ranked_among_themselves(undrawn, tmp_path):
+    rows = tmp_path / "results.csv"
+    published_results().to_csv(rows, index=False)
+    shown = report_results(rows, tmp_path / "some", methods=["rpkl", "kta"])
+    text = (tmp_path / "some" / "table.md").read_text(encoding="utf-8")
+    assert "2 methods on 5 data sets" in shown.text
+    assert "| RPKL | 60.81 | 2 | 60.81 |" in text
+    assert "ITL" not in text
+    with pytest.raises(ValueError, match="has no rows of 'pooled'; give methods among itl, "):
+        report_results(rows, tmp_path, methods=["kta", "pooled"])
 
 
 def test_results_are_read_and_shown_again(bench, undrawn, tmp_path):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kernelhood.paper import methods as names
-from kernelhood.paper.jobs import Job, do_job
+from kernelhood.paper.jobs import Job, _alignment, do_job
+from kernelhood.paper.methods import make_estimator
 from kernelhood.paper.run import plan
 
 
@@ -20,6 +21,17 @@ def test_a_row_tells_what_was_learned(results):
         assert 0 < row.fit_seconds <= row.seconds
         assert json.loads(row.versions)["numpy"] == np.__version__
     assert results.loc[results["dataset"] == "tiny", "score"].min() > 0.5
+
+
+def test_the_alignment_of_corrected_does_not_hang_on_an_eta_that_nothing_chose(tiny):
+    found = []
+    for eta in (1.0, 1024.0):
+        model = make_estimator("mt-onmkl-corrected", "classification", eta=eta, beta=0.5)
+        found.append(_alignment(model.fit(tiny.X, tiny.y, task=tiny.task)))
+    np.testing.assert_allclose(*found, atol=1e-9)
+    shown = make_estimator("mt-onmkl-corrected", "classification", eta=2.0, beta=0.5)
+    expected = shown.fit(tiny.X, tiny.y, task=tiny.task).alignment()
+    np.testing.assert_allclose(found[0], expected, atol=1e-9)
 
 
 def test_methods_share_the_splits_and_runs_do_not(results):

@@ -1,4 +1,5 @@
 import importlib
+import sys
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from kernelhood.paper.methods import (
     offered_methods,
 )
 from kernelhood.paper.protocol import METRICS, TABLE_1
+from kernelhood.paper.rivals import RIVALS, make_rival
+from kernelhood.paper.run import plan
 
 
 def test_formulations_are_methods():
@@ -50,14 +53,9 @@ def test_all_methods_of_the_paper_are_offered():
     assert set(TABLE_1) == set(METHODS)
     relations = ("functions", "mixed", "groups", "inputs", "best")
     variants = [f"mt-onmkl-{name}" for name in ("corrected", "printed", *relations)]
-    assert offered_methods() == (
-        *METHODS,
-        *variants,
-        "pooled",
-        "kernelhood",
-        "boosting",
-        "one-hot-svm",
-    )
+    named_only = ("one-gaussian", "kernelhood", *RIVALS)
+    assert offered_methods() == (*METHODS, *variants, "pooled", *named_only)
+    assert (*check_methods(None), *named_only) == offered_methods()
     assert make_estimator("mt-onmkl-functions", "regression").relation == "functions"
     assert label("pooled") == "Pooled SVM"
     for name, (classifier, _) in METHODS.items():
@@ -139,7 +137,6 @@ def test_grids_are_the_callers_own():
 
 
 def test_names_are_checked():
-    assert (*check_methods(None), "kernelhood", "boosting", "one-hot-svm") == offered_methods()
     assert check_methods("mt-onmkl") == ("mt-onmkl",)
     with pytest.raises(ValueError, match="methods is empty"):
         check_methods([])
@@ -208,15 +205,16 @@ def test_the_solution_that_was_scored_is_fitted(problem):
     assert np.mean(list(scores.values())) == pytest.approx(found.score)
 
 
-@pytest.mark.parametrize("method", ["boosting", "one-hot-svm"])
+@pytest.mark.parametrize("method", [name for name in RIVALS if name != "gpboost"])
 def test_rivals_know_the_task(method):
+    pytest.importorskip(RIVALS[method] or "sklearn")
     rng = np.random.default_rng(0)
     X, task = rng.normal(size=(200, 2)), np.repeat(["a", "b"], 100)
     y = np.where(task == "a", 1, -1) * np.sign(X[:, 0]).astype(int)
     data, split = (X, y, task), (np.arange(0, 200, 2), np.arange(1, 200, 2))
     estimator = make_estimator(method, "classification")
     grid = make_grid(method, "quick")
-    grid = {name: values[:1] for name, values in grid.items()} if method == "boosting" else grid
+    grid = {name: values[:1] for name, values in grid.items()} if "C" not in grid else grid
     found = search(estimator, grid, data, split, METRICS["auc"])
     assert found.score > 0.9
     targets = np.where(task == "a", 1.0, -1.0) * X[:, 0]
@@ -225,6 +223,46 @@ def test_rivals_know_the_task(method):
     assert found.score < 0.3
     worse = search(estimator, grid, (X, targets, np.repeat("a", 200)), split, METRICS["nmse"])
     assert worse.score > 0.8
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_gpboost_has_an_intercept_for_each_task(kind):
+    pytest.importorskip("gpboost")
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(300, 2)), np.repeat(["a", "b", "c"], 100)
+    values = X[:, 0] + np.repeat([-4.0, 0.0, 4.0], 100)
+    y = values if kind == "regression" else np.where(values > 0.0, "up", "down")
+    model = make_rival("gpboost", kind).set_params(n_estimators=50, num_leaves=4)
+    found = model.fit(X[::2], y[::2], task=task[::2]).predict(X[1::2], task=task[1::2])
+    if kind == "regression":
+        assert np.mean((found - y[1::2]) ** 2) < 0.1 * np.var(y[1::2])
+    else:
+        assert np.mean(found == y[1::2]) > 0.9
+        decided = model.decision_function(X[1::2], task=task[1::2])
+        assert np.array_equal(decided > 0.0, found == "up")
+
+
+def test_a_rival_whose_package_is_missing_is_refused_before_any_work(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gpboost", None)
+    with pytest.raises(ImportError, match=r"gpboost is needed here .* 'kernelhood\[rivals\]'"):
+        plan("digits", ["itl", "gpboost"])
+
+
+def test_gpboost_needs_two_classes(problem):
+    (X, y, task), _ = problem
+    three = np.where(np.arange(len(y)) < 5, 2, y)
+    with pytest.raises(ValueError, match="'gpboost' needs two classes that all tasks share"):
+        make_rival("gpboost", "classification").fit(X, three, task=task)
+
+
+def test_one_gaussian_learns_no_kernel(problem):
+    (X, y, task), _ = problem
+    model = make_estimator("one-gaussian", "classification", C=2.0).fit(X, y, task=task)
+    assert model.kernels_.names == ["gaussian(256)"]
+    assert model.weights_.tolist() == [[1.0]] * 3
+    (one,) = candidates("one-gaussian", "paper")
+    assert list(one.grid) == ["C"]
+    assert "256" in one.choices["kernels"]
 
 
 def test_joint_models_of_many_rows_are_raced(problem, monkeypatch):

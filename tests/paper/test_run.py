@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelhood.paper.jobs import COLUMNS, COMPARED, Store
+from kernelhood.paper.jobs import COLUMNS, COMPARED, Store, do_jobs
 from kernelhood.paper.methods import candidates
 from kernelhood.paper.protocol import published_results
 from kernelhood.paper.run import plan, read_results, run, sharing_groups
@@ -75,6 +75,38 @@ def test_metrics_and_fraction_reach_the_rows(tiny):
     results = run({"tiny": tiny}, "mt-onmkl", runs=1, metric="auc", train_fraction=0.5)
     assert results["metric"][0] == "auc"
     assert results["train_fraction"][0] == 0.5
+
+
+def test_classes_need_not_be_split_alike(tiny):
+    """Each task has 20 rows of either class: 4 of each train if they are split alike."""
+    split = importlib.import_module("kernelhood.paper.jobs").split_rows
+    jobs = [plan({"tiny": tiny}, "itl", stratify=one, runs=1)[0] for one in (True, False)]
+    seen = []
+
+    def noted(task, sample_id, y, **settings):
+        found = split(task, sample_id, y, **settings)
+        first = found.train[tiny.task[found.train] == tiny.task[0]]
+        seen.append(tiny.y[first].tolist())
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernelhood.paper.jobs.split_rows", noted)
+        scores = [row["score"] for job in jobs for row in do_jobs([job])]
+    counts = [min(one.count(value) for value in set(tiny.y)) for one in seen]
+    assert [len(one) for one in seen] == [8, 8]
+    assert (
+        counts[0] == min(np.unique(tiny.y[tiny.task == tiny.task[0]], return_counts=True)[1]) // 5
+    )
+    assert seen[0] != seen[1]
+    assert None not in scores
+    assert jobs[0].key != jobs[1].key
+    assert jobs[0].split != jobs[1].split
+
+
+def test_stratification_is_no_setting_of_regression():
+    curves = make_tiny("regression")
+    one, two = (plan({"curves": curves}, "itl", stratify=s)[0] for s in (True, False))
+    assert one.key == two.key
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,15 @@ import pytest
 
 from kernelhood.paper.protocol import published_results
 from kernelhood.paper.statistics import average_ranks
-from kernelhood.paper.table import grid_of_cells, table, to_latex, to_markdown, to_text
+from kernelhood.paper.table import (
+    best_first,
+    grid_of_cells,
+    table,
+    to_latex,
+    to_markdown,
+    to_text,
+    validation_cells,
+)
 
 
 @pytest.fixture
@@ -95,14 +103,41 @@ def test_small_errors_show_what_makes_them_differ(scores):
     assert "0.0400 ± 0.0100" in text
 
 
-def test_scores_that_print_alike_share_their_rank():
+def test_means_are_ranked_as_they_are_and_not_as_they_are_printed():
     results = pd.DataFrame(
         {
             "dataset": "d",
-            "method": ["a", "b", "c"],
-            "score": [0.98981, 0.98979, 0.9],
+            "method": ["a", "b", "c", "e"],
+            "score": [0.98979, 0.98981, 0.9, 0.9],
             "metric": "accuracy",
         }
     )
-    assert table(results)["rank"].tolist() == [1.5, 1.5, 3.0]
-    assert average_ranks(results).tolist() == [1.5, 1.5, 3.0]
+    assert table(results)["rank"].tolist() == [2.0, 1.0, 3.5, 3.5]
+    assert average_ranks(results).tolist() == [2.0, 1.0, 3.5, 3.5]
+
+
+def test_a_method_that_was_not_tried_everywhere_has_no_rank(scores):
+    more = scores[scores["method"].eq("itl") & scores["dataset"].eq("letter")]
+    both = pd.concat([scores, more.assign(method="mt-onmkl-groups", score=0.99)])
+    lines = table(both).set_index(["dataset", "method"])["rank"]
+    assert np.isnan(lines["letter", "mt-onmkl-groups"])
+    assert lines["letter"].dropna().to_dict() == {"itl": 2.0, "mt-onmkl": 1.0}
+    *_, last = grid_of_cells(both)[1]
+    assert last[0] == "MT-ONMKL groups"
+    assert (last[2], last[-1]) == ("", "")
+
+
+def test_the_best_comes_first_whatever_the_metric(scores):
+    found = {
+        name: best_first(own)["method"].iloc[0] for name, own in table(scores).groupby("dataset")
+    }
+    assert found == {"letter": "mt-onmkl", "sarcos": "itl"}
+
+
+def test_scores_of_the_validation_part_are_shown_and_ranked(scores):
+    told = scores.assign(validation_score=1.0 - 0.5 * scores["score"])
+    head, body = validation_cells(told)
+    assert head == ["method", "Letter accuracy %", "rank", "SARCOS MSE", "rank"]
+    assert [row[2] for row in body] == ["1", "2"]
+    assert body[0][1].startswith("57.50 ")
+    assert body[0][3] == "-9.00"  # the failed run does not count

@@ -137,6 +137,15 @@ def test_a_file_from_a_newer_version_is_refused(saved):
         kh.load(rewritten(saved, change))
 
 
+def test_a_header_that_cannot_be_unpacked(saved):
+    content = bytearray(saved.read_bytes())
+    place = content.rindex(b"kernelhood.json", 0, content.rindex(b"PK\x01\x02"))
+    content[place + 15 : place + 25] = b"\xff" * 10
+    saved.write_bytes(content)
+    with pytest.raises(ModelFileError, match="is damaged: Error -3"):
+        read_header(saved)
+
+
 class Malicious:
     """Something that writes a file as soon as it is unpickled."""
 

@@ -15,7 +15,7 @@ from kernelhood.tables import read_table
 from kernelhood.tables.files import ENDINGS, STDIN
 from kernelhood.tables.roles import as_bunch
 
-_METHODS = "default: all but boosting and one-hot-svm"
+_METHODS = "default: those of the paper and the variants of MT-ONMKL"
 
 EXAMPLE = """Examples:
   kernelhood bench
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--runs", type=int, default=3, metavar="N", help="random splits of each set (default: 3)")
     add("--metric", nargs="+", choices=METRICS, help="default: accuracy and mse")
     add("--train-fraction", type=float, default=0.2, metavar="F", help="default: 0.2")
+    add("--no-stratify", action="store_true", help="draw rows without a look at their classes")
     add("--grid", choices=GRIDS, default="quick", help="hyper-parameters (default: quick)")
     add("--seed", type=int, default=0, metavar="N", help="all but the time follows from it")
     add("--data-home", metavar="DIR", help="folder of the data (default: KERNELHOOD_DATA)")
@@ -50,7 +51,7 @@ def _bench(args: argparse.Namespace) -> Report:
     if args.jobs == 0 or args.jobs < -1:
         raise ValueError(f"--jobs {args.jobs} must be a number of processes, or -1 for all cores.")
     if args.results is not None:
-        return report_results(args.results, args.out, command=args.typed)
+        return report_results(args.results, args.out, methods=args.methods, command=args.typed)
     return report_bench(
         _datasets(args),
         args.out or "report",
@@ -59,6 +60,7 @@ def _bench(args: argparse.Namespace) -> Report:
         runs=args.runs,
         metric=args.metric,
         train_fraction=args.train_fraction,
+        stratify=not args.no_stratify,
         grid=args.grid,
         seed=args.seed,
         data_home=args.data_home,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,8 +28,29 @@ def check_place(path: str) -> None:
     place = Path(path)
     if place.is_dir():
         raise ValueError(f"--out {path} is a folder; name a file.")
+    if place.exists() and not place.is_file():
+        raise ValueError(f"--out {path} is not a regular file; name another.")
     if not place.parent.is_dir():
         raise ValueError(f"--out {path}: there is no folder {place.parent}.")
+
+
+@contextmanager
+def using_model(path: str) -> Iterator[None]:
+    """Name the model file in errors that only a file whose parts do not fit together can cause.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    """
+    try:
+        yield
+    except (ImportError, OSError, ValueError, MemoryError):
+        raise
+    except Exception as error:  # a changed file can fail anywhere
+        raise ValueError(
+            f"{path} is damaged: its parts do not fit together ({type(error).__name__}: {error})."
+        ) from error
 
 
 def shows_progress(quiet: bool) -> bool:

@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", metavar="FILE", required=True, help="model file to write, such as model.skops")
     add_roles(parser, required=True)
     add("--holdout", type=float, metavar="SHARE", help="part of each task that only judges")
-    add("--holdout-after", metavar="DATE", help="rows after this date only judge")
+    add("--holdout-after", metavar="WHEN", help="later rows only judge: a date, or COLUMN=VALUE")
+    add("--holdout-tasks", type=float, metavar="SHARE", help="part of the tasks that only judges")
     add("--quantiles", type=float, nargs="+", metavar="LEVEL", default=[], help="such as 0.1 0.9")
     add("-v", "--verbose", action="store_true", help="print a line about every fit")
     parser.set_defaults(command=_fit)
@@ -41,6 +42,7 @@ def _fit(args: argparse.Namespace) -> Report:
         **roles_of(args),
         holdout=args.holdout,
         holdout_after=args.holdout_after,
+        holdout_tasks=args.holdout_tasks,
         quantiles=args.quantiles,
         verbose=int(args.verbose),
     )
@@ -56,7 +58,7 @@ def _summary(model: Any) -> list[str]:
     lines += [
         f"  {line}" for line in grid([[n, t] for n, t in list(record["columns"].items())[:30]])
     ]
-    lines += ["", *summary_lines(found)]
+    lines += ["", *summary_lines(found), "", *([found.report.summary()] if found.report else [])]
     head, rows = score_cells(found)
     if rows:
         lines += ["", f"{record['metric']} on {record['judged']}", *grid([head, *rows])]

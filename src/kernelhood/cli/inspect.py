@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kernelhood._support import whole_file
-from kernelhood.cli.command import check_place
+from kernelhood.cli.command import check_place, using_model
 from kernelhood.datasets._report import Report
 from kernelhood.inspection.contents import inspect_model, to_text
 from kernelhood.inspection.page import to_html
@@ -26,10 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _inspect(args: argparse.Namespace) -> Report:
     if args.out is not None:
         check_place(args.out)
-    found = inspect_model(load(args.model), read_header(args.model))
-    text = to_text(found)
-    if args.out is None:
+    model, header = load(args.model), read_header(args.model)
+    with using_model(args.model):
+        found = inspect_model(model, header)
+        text = to_text(found)
+        page = None if args.out is None else to_html(found).encode("utf-8")
+    if page is None:
         return Report(text, good=True)
     with whole_file(args.out) as file:
-        file.write(to_html(found).encode("utf-8"))
+        file.write(page)
     return Report(f"{text}\n\nwrote {args.out}", good=True)

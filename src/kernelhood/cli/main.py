@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
 import sys
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 if all is well, 1 if something is missing or failed, 130 after an interrupt, 141 where
         nobody reads the output any more. Wrong usage ends the process with 2.
     """
+    _show_any_text()
     words = sys.argv[1:] if argv is None else list(argv)
     arguments = build_parser(words).parse_args(words)
     arguments.typed = shlex.join(["kernelhood", *words])
@@ -52,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _said_plainly():
             report = command(arguments)
         if report.text:
-            print(report.text, flush=True)
+            print(report.text)
+        sys.stdout.flush()  # a full disk or a closed pipe fails here, and not when Python ends
     except BrokenPipeError:
         # Python would complain once more when it closes the output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -63,6 +66,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("kernelhood: interrupted", file=sys.stderr)
         return INTERRUPTED
     return _exit_code(report)
+
+
+def _show_any_text() -> None:
+    """Let what is printed hold any letter: Windows writes to files and pipes in an old code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _exit_code(report: Report) -> int:

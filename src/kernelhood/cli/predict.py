@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelhood._support import import_extra, whole_file
-from kernelhood.cli.command import check_place, progress_bar
+from kernelhood.cli.command import check_place, progress_bar, using_model
 from kernelhood.datasets._report import Report
 from kernelhood.estimators.reading import as_objects
 from kernelhood.tables import TableModel, read_blocks
@@ -53,7 +54,8 @@ def _predict(args: argparse.Namespace) -> Report:
             raise ValueError(f"--out {args.out} must end in {', '.join(_FORMS)}.")
     model = load(args.model)
     if not isinstance(model, TableModel):
-        model = FramedModel(model, args.task)
+        with using_model(args.model):
+            model = FramedModel(model, args.task)
     elif args.task is not None and args.task != model.task:
         raise ValueError(f"--task {args.task!r}: {args.model} names its tasks by {model.task!r}.")
     rows, strange, shared = _stream(model, args)
@@ -81,7 +83,8 @@ def _stream(
     unseen = "error" if args.unseen == "error" else "shared"
     with _written(args.out) as write, progress_bar(None, args.quiet or args.out == STDIN) as bar:
         for block in read_blocks(args.table):
-            found = model.predict_frame(block, unseen=unseen)
+            with using_model(args.model):
+                found = model.predict_frame(block, unseen=unseen)
             found.insert(0, "row", range(rows + 1, rows + 1 + len(found)))
             write(_kept(found, block, args.keep))
             rows += len(found)
@@ -106,14 +109,15 @@ def _kept(found: Any, block: Any, names: list[str]) -> Any:
 def _written(out: str) -> Iterator[Writer]:
     """Give a function that writes a block; the file appears when all blocks are in it."""
     if out == STDIN:
+        # A table is UTF-8 wherever it goes: `predict -` and `fit -` read nothing else.
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
         yield _text_writer(sys.stdout, ",")
     elif out.lower().endswith(".parquet"):
         with whole_file(out) as file, _parquet_writer(file) as write:
             yield write
     else:
         with whole_file(out) as file:
-            import io
-
             text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
             yield _text_writer(text, "\t" if out.lower().endswith(".tsv") else ",")
             text.detach()

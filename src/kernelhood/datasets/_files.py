@@ -32,7 +32,7 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data_home : path-like or None, default=None
-        The folder itself. None takes the environment variable ``KERNELHOOD_DATA``, and where that
+        The folder itself. None takes the environment variable ``KERNELHOOD_DATA``, and if that
         is unset or empty the user's cache folder. Nothing is created.
 
     Returns
@@ -103,7 +103,7 @@ class DataFile:
     sha256 : str
         Checksum of its content, unpacked.
     address : str or None, default=None
-        Path below the base address; None where no public address can be relied on.
+        Path below the base address; None if no public address can be relied on.
     gzip_too : bool, default=False
         Whether the loader takes the file gzipped too, with ``.gz`` added to the name.
     """

@@ -36,7 +36,7 @@ _YEARS = range(2004, 2010)
 
 
 class HourlySeries:
-    """Values by unit (a zone or a station) and hour; nan where nothing was observed.
+    """Values by unit (a zone or a station) and hour; nan if nothing was observed.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def _read_solution(path: Path) -> HourlySeries:
 
 
 def _read_temperature(folder: Path, fill: bool, n_hours: int) -> Array:
-    """Return the mean over the stations, nan where one of them is missing."""
+    """Return the mean over the stations, nan if one of them is missing."""
     names = ["temperature_history.csv", "temperature_history.csv.gz"]
     series = read_daily(find_file(folder, names, "load"), "station_id", N_STATIONS)
     if fill:

@@ -165,7 +165,7 @@ DESCR = """Synthetic tasks
 Tasks whose functions mix a shared and a specific part,
 f_t = sqrt(relatedness) f_0 + sqrt(1 - relatedness) g_t. Every part is a sum of kernels at random
 anchor points, so it lies in the space of its kernel; f_0 uses the kernels true_kernels, g_t one
-other kernel. Where tasks have a structure, a third part is the same for tasks of a group, or alike
+other kernel. If tasks have a structure, a third part is the same for tasks of a group, or alike
 for tasks at near places. Kernels are those of the bank of arXiv 1707.03426: linear, polynomial of
 degree 2 and Gaussians of spread 2 to 256, cosine normalised. No licence is needed.
 """
@@ -320,7 +320,9 @@ def _check_sizes(n_tasks: int, n_samples: Any, task_sizes: Any, kind: str) -> li
     if task_sizes is None:
         return [check_count("n_samples", n_samples, low=low)] * n_tasks
     if np.ndim(task_sizes) != 1 or len(task_sizes) != n_tasks:
-        raise ValueError(f"task_sizes={task_sizes!r} does not hold {n_tasks} sizes, one a task.")
+        raise ValueError(
+            f"task_sizes={task_sizes!r} does not hold {n_tasks} sizes, one for each task."
+        )
     return [check_count("task_sizes", size, low=low) for size in task_sizes]
 
 

@@ -1,4 +1,4 @@
-"""How far predictions may be wrong, by what they were at rows and tasks that are left out."""
+"""An additive function of all tasks, as a fit leaves it: what predictions need."""
 
 from __future__ import annotations
 
@@ -8,111 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student_t
+from scipy import sparse
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
 from kernelhood.kernels.terms import SOFTNESS, TermBank, softened
 from kernelhood.solvers.gaussian import INTERCEPT, Factor, Level, Point, Terms, left_out
-
-#: Values of the model's own distribution beside the scores, and how many scores they count for.
-_NODES, _WEIGHT = 199, 10.0
-#: Degrees of freedom of that distribution, beyond which it is a normal one.
-_MOST_DEGREES = 200
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Errors of left-out rows, in the standard deviations that the model expects.
-
-    If the model is right they are standard normal. Quantiles are those of the scores and of a few
-    values of Student's t distribution, which decide if there are few scores.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        The scores.
-    task : ndarray of int, shape (n,)
-        The task of each, from 0.
-    by_task : bool
-        Whether whole tasks were left out. They count the same then, whatever their size.
-    """
-
-    values: Array
-    task: Indices
-    by_task: bool = False
-
-    def quantiles(self, levels: Sequence[float]) -> Array:
-        """Return quantiles of the scores of a new row, or of a row of a new task.
-
-        Parameters
-        ----------
-        levels : sequence of float
-            Between 0 and 1.
-        """
-        count = np.bincount(self.task)
-        units = len(count) if self.by_task else len(self.values)
-        weight = 1.0 / count[self.task] if self.by_task else np.ones(len(self.values))
-        nodes = np.arange(1, _NODES + 1) / (_NODES + 1.0)
-        model = student_t.ppf(nodes, min(max(units - 1, 2), _MOST_DEGREES))
-        values = np.concatenate([self.values if self.by_task else self._even, model])
-        weight = np.concatenate([weight * units / weight.sum(), np.full(_NODES, _WEIGHT / _NODES)])
-        order = np.argsort(values, kind="stable")
-        share = np.cumsum(weight[order]) - 0.5 * weight[order]
-        return np.asarray(np.interp(levels, share / weight.sum(), values[order]))
-
-    @property
-    def _even(self) -> Array:
-        """The scores as if all tasks had errors of the same size."""
-        return np.asarray(self.values / self.sizes[self.task])
-
-    @property
-    def sizes(self) -> Array:
-        """How large the errors of every task are beside those of all, shrunk towards 1.
-
-        The shrinkage is that of a random-effects model of the absolute scores.
-
-        Examples
-        --------
-        >>> rng = np.random.default_rng(0)
-        >>> task = np.repeat([0, 1, 2], 200)
-        >>> scores = Scores(rng.normal(size=600) * np.array([1.0, 1.0, 4.0])[task], task)
-        >>> sizes = scores.sizes
-        >>> bool(sizes[2] > 3.0 * max(sizes[0], sizes[1]))
-        True
-        """
-        size, count = np.abs(self.values), np.bincount(self.task).astype(np.float64)
-        overall, n = float(size.mean()), float(len(size))
-        mean = np.bincount(self.task, size) / count
-        freedom = n - len(count)
-        if overall == 0.0 or freedom < 1.0 or len(count) < 2:
-            return np.ones(len(count))
-        within = float(np.sum((size - mean[self.task]) ** 2)) / freedom
-        excess = float(count @ (mean - overall) ** 2) - (len(count) - 1) * within
-        between = max(excess, 0.0) / (n - float(count @ count) / n)
-        if between == 0.0:
-            return np.ones(len(count))
-        found = (between * count * mean + within * overall) / (between * count + within)
-        return np.asarray(found / overall)
-
-
-def checked_levels(quantiles: Sequence[float]) -> list[float]:
-    """Return levels as numbers, or raise if they are not between 0 and 1, or not ascending.
-
-    Parameters
-    ----------
-    quantiles : sequence of float
-        As a user gave them.
-    """
-    levels = np.asarray(quantiles, dtype=np.float64)
-    inside = levels.ndim == 1 and len(levels) > 0 and bool(np.all((levels > 0.0) & (levels < 1.0)))
-    if not inside or not np.all(np.diff(levels) > 0.0):
-        raise ValueError(
-            "quantiles must be levels between 0 and 1 in ascending order, such as [0.1, 0.5, 0.9]: "
-            f"got {quantiles!r}."
-        )
-    found: list[float] = levels.tolist()
-    return found
-
 
 _CONSTANT = 1e-10
 _ROWS_AT_ONCE = 2048
@@ -246,25 +146,42 @@ class AdditiveFunction:
     def at_features(self, E: Array, places: Indices) -> Array:
         """Return the functions at encoded rows, of shape (n_rows, n_targets)."""
         features, owner = self.scaled.features(E, self._used)
-        trained = self._trained
         found = np.full((len(E), self.a.shape[1]), INTERCEPT * self.a.sum(axis=0))
         first = len(self.scaled.bank.terms) + 1
-        for level, weights in enumerate(self.weights):
-            of_features = weights[:first][owner]
-            used = np.flatnonzero(of_features)
-            known = places[level] >= 0
+        rows = zip(self.weights, self._coefficients, places, strict=True)
+        for weights, coefficients, own in rows:
+            used = np.flatnonzero(weights[:first][owner])
+            known = own >= 0
             if len(used) and known.any():
-                for target in range(self.a.shape[1]):
-                    coefficients = np.zeros((len(self.names[level]), len(used)))
-                    own = trained[:, used] * (of_features[used] * self.a[:, [target]])
-                    np.add.at(coefficients, self.groups[level], own)
+                for target, values in enumerate(coefficients):
                     found[known, target] += np.einsum(
-                        "ij,ij->i", features[known][:, used], coefficients[places[level][known]]
+                        "ij,ij->i", features[known][:, used], values[own[known]]
                     )
         for place in range(len(self.scaled.bank.radial)):
             if self.weights[:, first + place].any():
                 K = self.scaled.matrix(place, E, self.E)
                 found += (K * self._between(places, self.weights[:, first + place])) @ self.a
+        return found
+
+    @cached_property
+    def _coefficients(self) -> list[list[Array]]:
+        """What features are multiplied with: by level and target, of shape (n_groups, n_used)."""
+        first = len(self.scaled.bank.terms) + 1
+        owner = self.scaled.features(self.E[:1], self._used)[1]
+        found = []
+        for names, weights in zip(self.names, self.weights, strict=True):
+            size = np.count_nonzero(weights[:first][owner])
+            found.append([np.zeros((len(names), size)) for _ in self.a.T])
+        for at in _parts(len(self.E)):
+            features = self.scaled.features(self.E[at], self._used)[0]
+            rows = np.arange(len(features))
+            for weights, sums, groups in zip(self.weights, found, self.groups, strict=True):
+                of_features = weights[:first][owner]
+                used = np.flatnonzero(of_features)
+                own = features[:, used] * of_features[used]
+                for total, a in zip(sums, self.a.T, strict=True):
+                    shape = len(total), len(rows)
+                    total += sparse.csr_matrix((a[at], (groups[at], rows)), shape=shape) @ own
         return found
 
     def _between(self, places: Indices, weights: Array) -> Array:
@@ -332,7 +249,14 @@ class AdditiveFunction:
             variances.append(np.maximum(variance - noise, 0.0))
         return np.column_stack(means), np.column_stack(variances)
 
-    @property
+    def alone(self, rows: Indices) -> AdditiveFunction:
+        """Return what some training rows tell without the others, at the same weights."""
+        E, groups, noise = self.E[rows], self.groups[:, rows], self.noise[rows]
+        own = replace(self, E=E, groups=groups, noise=noise, a=self.a[rows])
+        pairs = zip(own._factor_of, self.targets[rows].T, strict=True)
+        return replace(own, a=np.column_stack([factor.solve(z) for factor, z in pairs]))
+
+    @cached_property
     def targets(self) -> Array:
         """The targets of the training rows, of shape (n, n_targets)."""
         pairs = zip(self._factor_of, self.a.T, strict=True)
@@ -390,7 +314,8 @@ def judge_ranges(function: AdditiveFunction, point: Point) -> None:
     bank = function.scaled.bank
     rows = np.arange(0, len(function.E), -(-len(function.E) // _JUDGED))
     small = Point(point.model.take(rows), point.theta)
-    some = replace(function, E=function.E[rows], groups=function.groups[:, rows], a=small.a)
+    parts = function.E[rows], function.groups[:, rows], small.a, function.noise[rows]
+    some = AdditiveFunction(function.scaled, function.names, function.weights, *parts)
     share = bank.share_of(function.weights.sum(axis=0))
     for place in bank.numbers[share[bank.numbers] > _USED * share.sum()]:
         column = some.E[:, place]

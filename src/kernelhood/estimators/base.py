@@ -485,7 +485,7 @@ class NeighborhoodModel(MultiTaskModel):
         Entry (t, s) is the cosine between the learned kernel of task t and the neighborhood kernel
         of task s, both evaluated at the training points of task t; 0 where one of them vanishes.
         Where the matrix that defines a neighborhood exists only on the task's own training points,
-        the diagonal tells of the whole matrix and the rest of what `neighborhood_kernel` gives.
+        the diagonal tells of the whole matrix, the rest of the part that base kernels carry.
 
         Returns
         -------

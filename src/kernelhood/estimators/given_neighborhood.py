@@ -17,7 +17,7 @@ from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.reading import TaskRows, TrainingData, names_without_task
 from kernelhood.estimators.related import RelatedMethod
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.inspection.model import Neighborhood, cosine
+from kernelhood.inspection.model import Neighborhood, cosine, places_of
 from kernelhood.kernels import KernelBank, as_kernel
 from kernelhood.penalties import Distance
 from kernelhood.penalties.quadratic import nearest_weights
@@ -58,8 +58,8 @@ class GivenNeighborhood(ABC):
         """Return Khat_t between the samples of a task."""
 
     @abstractmethod
-    def between(self, X: Any, Z: Any, task: Hashable) -> Array | None:
-        """Return what defines a task's neighborhood at any points, None where nothing is known."""
+    def between(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return what defines a task's neighborhood at any points, NaN if nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ class MatrixNeighborhood(GivenNeighborhood):
 
     matrices: Mapping[Hashable, Any]
     rows: Mapping[Hashable, Indices] = field(default_factory=dict)
+    points: Any = None
 
     def fitted_to(
         self, points: Any, tasks: Sequence[TaskRows], names: Sequence[str] | None
@@ -149,7 +150,7 @@ class MatrixNeighborhood(GivenNeighborhood):
                     f"of its rows in the order of X: got {matrix.shape}."
                 )
             checked_matrix(matrix, one.name)
-        return MatrixNeighborhood(self.matrices, {one.name: one.rows for one in tasks})
+        return MatrixNeighborhood(self.matrices, {one.name: one.rows for one in tasks}, points)
 
     def at(self, problem: TaskProblem) -> Array:
         """Return the matrix of the samples that take part."""
@@ -157,8 +158,12 @@ class MatrixNeighborhood(GivenNeighborhood):
         matrix = np.asarray(self.matrices[problem.name], dtype=np.float64)
         return matrix[np.ix_(places, places)]
 
-    def between(self, X: Any, Z: Any, task: Hashable) -> None:
-        """Return nothing: a matrix says nothing of other points."""
+    def between(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the entries between training points of the task, NaN for other points."""
+        known = self.points[self.rows[task]]
+        i, j = (places_of(one, known) for one in (X, Z))
+        found = np.asarray(self.matrices[task], dtype=np.float64)[np.ix_(i, j)]
+        return np.where(np.logical_and.outer(i >= 0, j >= 0), found, np.nan)
 
 
 def checked_matrix(matrix: Any, task: Hashable) -> Array:

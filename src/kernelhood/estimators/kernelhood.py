@@ -8,7 +8,6 @@ every level is learned by the likelihood of the targets; nothing is searched for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -23,7 +22,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.additive import Scaled, Scores, checked_levels
+from kernelhood.estimators.intervals import IntervalModel
+from kernelhood.estimators.landmark_function import Learned
 from kernelhood.estimators.model_choice import (
     Fit,
     banks,
@@ -35,26 +35,24 @@ from kernelhood.estimators.model_choice import (
     with_or_without_occasions,
     with_terms,
 )
-from kernelhood.estimators.multilevel import MultilevelModel
+from kernelhood.estimators.multilevel import MultilevelModel, Posed
 from kernelhood.estimators.reading import as_target, missing, numeric_target, some_of
-from kernelhood.estimators.training_rows import TrainingRows, Units, has_outliers, same_events
-from kernelhood.kernels.terms import TermBank
-from kernelhood.solvers.gaussian import Level, Model, Terms
+from kernelhood.estimators.training_rows import Units, has_outliers
+from kernelhood.operators import Landmarks
+from kernelhood.solvers.gaussian import Model
 from kernelhood.solvers.likelihoods import (
     Found,
+    averaged,
     fit_gaussian,
     fit_labels,
     fit_logistic,
     fit_student_t,
+    settle,
     settled_logits,
 )
 
-#: With more rows than this weights are learned from so many, and take a few steps with all.
-_LEARNED = 3_000
-_STEPS = 3
 
-
-class KernelhoodRegressor(RegressorMixin, MultilevelModel):
+class KernelhoodRegressor(RegressorMixin, IntervalModel):
     r"""Regression for many small, related tables, without anything to tune.
 
     The model is a sum of smooth functions of the columns, some common to all tasks and some of each
@@ -76,6 +74,11 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         A power of the targets in which the model is additive, 0 for logarithms; targets have to be
         positive. "auto" takes one only if the evidence and left-out rows agree, and none with
         Student's t.
+    operator : {"auto", "dense", "landmarks"} or Landmarks
+        How functions of all columns are computed. "dense" holds matrices between all rows.
+        "landmarks" knows these functions by their values at some rows, as many as it takes, so that
+        time and memory grow like the number of rows; ``Landmarks(count)`` says how many at most.
+        "auto" takes landmarks for more than 3,000 rows.
     prior : "auto" or float
         The scale of the prior, as a share of the targets' variance. Smaller ones switch more
         terms off.
@@ -111,6 +114,10 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         Relative gap of the weights: how far they are from a stationary point.
     n_iter_ : int
         Covariance matrices factorised.
+    approximation_ : float
+        The share of the variance of functions of all columns that landmarks keep; 1 without them.
+    n_landmarks_ : int
+        How many landmarks there are; 0 without any.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
@@ -140,6 +147,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         likelihood: str = "auto",
         target_power: str | float = "auto",
         prior: str | float = "auto",
+        operator: str | Landmarks = "auto",
         unseen_task: str = "warn",
         task_column: int | str | None = None,
         tol: float = 1e-3,
@@ -150,6 +158,7 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         self.likelihood = likelihood
         self.target_power = target_power
         self.prior = prior
+        self.operator = operator
         self.unseen_task = unseen_task
         self.task_column = task_column
         self.tol = tol
@@ -159,9 +168,8 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
     def _targets(self, y: Any) -> AnyArray:
         return numeric_target(as_target(y, allow_none=True), self, allow_missing=True)
 
-    def _solve(
-        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
-    ) -> tuple[Found, list[int]]:
+    def _solve(self, posed: Posed) -> Learned:
+        rows, some = posed.rows, posed.some
         robust = self.likelihood == "student_t" or (
             self.likelihood == "auto" and has_outliers(rows.y)
         )
@@ -169,23 +177,18 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
         y, noise = rows.y, (rows.weight.mean() / rows.weight)[:, None]
         power = self._power(y)
         self._units = Units.robust(y, power) if robust else Units.of(y, rows.weight, power)
-        whole = Model(terms, levels, self._units.to(y)[:, None], noise, self._tau)
-        some = np.arange(0, len(y), -(-len(y) // _LEARNED))
-        few = whole if len(some) == len(y) else whole.take(some)
-        event = self._events(rows, bank, few.z, some)
-        few = with_terms(few, best_terms(few, banks(bank), event, fit, self.tol))
+        levels = [level.take(some) for level in posed.levels]
+        few = Model(posed.terms, levels, self._units.to(y[some])[:, None], noise[some], self._tau)
+        event = self._events(posed, few.z)
+        few = with_terms(few, best_terms(few, banks(posed.scaled.bank), event, fit, self.tol))
         found, kept = self._choose(few, y[some], event, fit)
-        if len(some) < len(y):
-            chosen = [
-                Level(levels[place].groups, own.terms)
-                for place, own in zip(kept, found.point.model.levels, strict=True)
-            ]
-            model = Model(terms, chosen, self._units.to(y)[:, None], noise, self._tau)
-            found = fit(model, found.point.theta, self.tol, _STEPS)
-        self.noise_ = float(np.sqrt(found.point.theta[-1])) * self._units.size
+        learned = Learned(found, posed.scaled, kept)
+        z = self._units.to(y)[:, None]
+        learned = self._with_all_rows(posed, learned, z, noise, fit)
+        self.noise_ = float(np.sqrt(learned.found.point.theta[-1])) * self._units.size
         self.target_power_, self._row_noise = self._units.power, noise[:, 0]
         self._log_slope = self._units.log_slope(y)
-        return found, kept
+        return learned
 
     def _choose(self, model: Model, y: Array, event: Indices, fit: Fit) -> tuple[Found, list[int]]:
         """Return the best of a few models, all of them compared without a search."""
@@ -211,8 +214,8 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
             )
         return float(self.target_power)
 
-    def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
-        super()._store(found, scaled, names, E)
+    def _store(self, learned: Learned, names: list[Any], E: Array) -> None:
+        super()._store(learned, names, E)
         self.log_evidence_ += self._log_slope
 
     def predict(self, X: Any, *, task: Any = None, return_std: bool = False) -> Any:
@@ -246,128 +249,23 @@ class KernelhoodRegressor(RegressorMixin, MultilevelModel):
             return found
         return found, self._folded(self._units.spread(mean, variance))
 
-    def predict_interval(self, X: Any, *, task: Any = None, coverage: float = 0.9) -> Array:
-        """Return an interval for the target of every row.
+    def _left_out(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        expected, spread = self._expected(mean, variance, np.arange(len(mean)))
+        return self._as_given(self._truth - expected), self._as_given(spread)
 
-        Standard deviations are multiplied by quantiles of the errors of left-out rows, so that the
-        coverage is right on average, for new rows like those of `fit`, even if the model is wrong
-        about the noise. Tasks whose errors are larger get wider intervals. For tasks that were not
-        seen in `fit`, whole tasks are left out.
+    def _losses(self, mean: Array, variance: Array, rows: Indices) -> Array:
+        return np.asarray((self._truth[rows] - self._expected(mean, variance, rows)[0]) ** 2)
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), optional
-            The task of every row, as in `fit`.
-        coverage : float
-            How often the target should be inside, between 0 and 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2), or (n_samples, n_tasks, 2) after a fit with a 2-D y
-            The lower and the upper end.
-        """
-        if not 0.0 < coverage < 1.0:
-            raise ValueError(f"coverage={coverage!r} must be between 0 and 1, such as 0.9.")
-        half = 0.5 * (1.0 - coverage)
-        return self.predict_quantiles(X, task=task, quantiles=(half, 1.0 - half))
-
-    def predict_quantiles(
-        self, X: Any, *, task: Any = None, quantiles: Sequence[float] = (0.1, 0.5, 0.9)
-    ) -> Array:
-        """Return quantiles of the target of every row, by the errors of left-out rows.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), optional
-            The task of every row, as in `fit`.
-        quantiles : sequence of float
-            Levels between 0 and 1, ascending.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_quantiles), or (n_samples, n_tasks, n_quantiles) after a fit
-        with a 2-D y
-            Ascending in the last axis.
-        """
-        check_is_fitted(self)
-        levels = checked_levels(quantiles)
-        rows, places = self._places(X, task)
-        mean = self._function.mean(rows, places)[:, 0]
-        variance = self._function.variance(rows, places)[:, 0] + self._noise_variance_of_a_row
-        own = places[self.levels_.index("own")]
-        known = own >= 0
-        steps = np.empty((len(mean), len(levels)))
-        if known.any():
-            scores = self._scores(by_task=False)
-            steps[known] = scores.quantiles(levels) * scores.sizes[own[known], None]
-        if not known.all():
-            steps[~known] = self._scores(by_task=True).quantiles(levels)
-        values = self._units.back(mean[:, None] + np.sqrt(variance)[:, None] * steps, None)
-        if not self._is_wide:
-            return values
-        return values.reshape(len(self.tasks_), -1, len(levels)).transpose(1, 0, 2)
+    def _expected(self, mean: Array, variance: Array, rows: Indices) -> tuple[Array, Array]:
+        """Return expectations and deviations of training rows whose functions are given."""
+        variance = variance[:, 0] + self._noise_variance_of_a_row * self._row_noise[rows]
+        back, spread = self._units.back, self._units.spread
+        return back(mean[:, 0], variance), spread(mean[:, 0], variance)
 
     @property
-    def _noise_variance_of_a_row(self) -> float:
-        """The variance of the noise of a row of average weight, as the model sees targets."""
-        return float(self.noise_ / self._units.size) ** 2
-
-    def _scores(self, *, by_task: bool) -> Scores:
-        """Return the standardised errors of left-out rows or tasks."""
-        own = self._function.groups[self.levels_.index("own")]
-        if by_task:
-            groups = self._left_out_groups("tasks")
-        elif "occasion" in self.levels_:
-            groups = self._rows_of("occasion")  # new rows are of new occasions
-        else:
-            event = same_events(self._function.E, self._function.targets, own)
-            groups = np.split(np.argsort(event, kind="stable"), np.cumsum(np.bincount(event))[:-1])
-        mean, variance = self._function.left_out(groups)
-        noise = self._noise_variance_of_a_row * self._row_noise
-        residual = self._function.targets[:, 0] - mean[:, 0]
-        # Weights that were learned from the same rows make their errors a little too small.
-        n, learned = len(residual), 1 + int(np.count_nonzero(self.weights_))
-        spread = np.sqrt((variance[:, 0] + noise) * max(1.0 - learned / n, 0.5))
-        return Scores(residual / spread, own, by_task)
-
-    def left_out(self, groups: Any = "rows") -> tuple[Array, Array]:
-        """Return the errors of training rows that are predicted without their group.
-
-        They follow from the factor of the fit, at the weights of the fit: nothing is fitted again.
-
-        Parameters
-        ----------
-        groups : "rows", "tasks" or array-like of shape (n_samples,)
-            What is left out at a time: each row, each task, or the rows with the same label.
-
-        Returns
-        -------
-        residual : ndarray of the shape of y
-            The target minus its prediction; NaN for rows that were not part of the fit.
-        std : ndarray of the shape of y
-            The standard deviation that the model expects.
-
-        Examples
-        --------
-        >>> import numpy as np, kernelhood as kh
-        >>> x, task = np.linspace(0.0, 1.0, 30)[:, None], np.arange(30) % 3
-        >>> model = kh.KernelhoodRegressor().fit(x, x[:, 0] + task, task=task)
-        >>> of_rows, of_tasks = model.left_out("rows")[0], model.left_out("tasks")[0]
-        >>> bool(np.abs(of_rows).mean() < np.abs(of_tasks).mean())
-        True
-        """
-        check_is_fitted(self)
-        mean, variance = (
-            one[:, 0] for one in self._function.left_out(self._left_out_groups(groups))
-        )
-        variance = variance + self._noise_variance_of_a_row * self._row_noise
-        truth = self._units.back(self._function.targets[:, 0], None)
-        residual = truth - self._units.back(mean, variance)
-        return self._as_given(residual), self._as_given(self._units.spread(mean, variance))
+    def _truth(self) -> Array:
+        """The targets of the training rows."""
+        return self._units.back(self._function.targets[:, 0], None)
 
     def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
         """Return the share of the targets' variance that predictions explain.
@@ -419,6 +317,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         tasks of a group have one in common, too.
     class_weight : dict or "balanced", optional
         Weights of the classes.
+    operator : {"auto", "dense", "landmarks"} or Landmarks
+        How functions of all columns are computed, as in `KernelhoodRegressor`.
     prior : "auto" or float
         The scale of the prior. Smaller ones switch more terms off.
     unseen_task : {"warn", "shared", "error"}
@@ -448,6 +348,10 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         Relative gap of the weights: how far they are from a stationary point.
     n_iter_ : int
         Covariance matrices factorised.
+    approximation_ : float
+        The share of the variance of functions of all columns that landmarks keep; 1 without them.
+    n_landmarks_ : int
+        How many landmarks there are; 0 without any.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
@@ -475,6 +379,7 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         relation: Any = "auto",
         class_weight: Any = None,
         prior: str | float = "auto",
+        operator: str | Landmarks = "auto",
         unseen_task: str = "warn",
         task_column: int | str | None = None,
         tol: float = 1e-3,
@@ -484,6 +389,7 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         self.relation = relation
         self.class_weight = class_weight
         self.prior = prior
+        self.operator = operator
         self.unseen_task = unseen_task
         self.task_column = task_column
         self.tol = tol
@@ -497,9 +403,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         check_classification_targets(values[~missing(values)])
         return values
 
-    def _solve(
-        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
-    ) -> tuple[Found, list[int]]:
+    def _solve(self, posed: Posed) -> Learned:
+        rows, some = posed.rows, posed.some
         self.classes_ = np.unique(rows.y)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -516,19 +421,21 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
             labels = np.where(rows.y[:, None] == several, 1.0, -1.0)
         weight = rows.weight * compute_sample_weight(self.class_weight, rows.y)
         noise = (weight.mean() / weight)[:, None]
-        model = Model(terms, levels, labels, noise, self._tau)
-        event = self._events(rows, bank, labels, np.arange(len(labels)))
+        levels = [level.take(some) for level in posed.levels]
+        model = Model(posed.terms, levels, labels[some], noise[some], self._tau)
+        event = self._events(posed, model.z)
         fits = (fit_logistic, fit_labels)
-        kept, fit, factor = best_logits(model, banks(bank), event, fits, self.tol)
+        kept, fit, factor = best_logits(model, banks(posed.scaled.bank), event, fits, self.tol)
         model = with_terms(model, kept)
         found = fit(model, model.start(), self.tol, self.max_iter)
         theta = np.append(factor * found.point.theta[:-1], found.point.theta[-1])
         gap = found.point.gap if found.gap is None else found.gap
         found = Found(settled_logits(model, theta), found.n_iter, gap)
-        return found, list(range(len(levels)))
+        learned = Learned(found, posed.scaled, list(range(len(levels))))
+        return self._with_all_rows(posed, learned, labels, noise, settle)
 
-    def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
-        super()._store(found, scaled, names, E)
+    def _store(self, learned: Learned, names: list[Any], E: Array) -> None:
+        super()._store(learned, names, E)
         if self._is_paired:
             pairs = [self._own_classes[name] for name in self.tasks_]
             self._pairs = np.searchsorted(self.classes_, np.array(pairs))
@@ -568,8 +475,30 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
 
     def _logits(self, rows: Any, places: Indices) -> Array:
         mean, variance = self._function.mean(rows, places), self._function.variance(rows, places)
-        # The mean of the logistic function over a Gaussian (MacKay).
-        return np.asarray(mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
+        return averaged(mean, variance)
+
+    def _left_out(self, mean: Array, variance: Array) -> Array:
+        found = self._probabilities(expit(averaged(mean, variance)), self._function.groups)
+        whole = np.full((self._given[0], found.shape[1]), np.nan)
+        whole[self._place] = found
+        return whole
+
+    def _losses(self, mean: Array, variance: Array, rows: Indices) -> Array:
+        places = self._function.groups[:, rows]
+        found = self._probabilities(expit(averaged(mean, variance)), places)
+        own = found[np.arange(len(rows)), self._truth[rows]]
+        return np.asarray(-np.log(np.maximum(own, 1e-15)))
+
+    @property
+    def _truth(self) -> Indices:
+        """The classes of the training rows, by number."""
+        labels = self._function.targets  # of the sign of the labels
+        if labels.shape[1] > 1:
+            return np.asarray(np.argmax(labels, axis=1))
+        second = (labels[:, 0] > 0.0).astype(np.intp)
+        if not self._is_paired:
+            return second
+        return np.asarray(self._pairs_of(self._function.groups)[np.arange(len(second)), second])
 
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
         """Return the most probable class of every row.
@@ -611,7 +540,10 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         """
         check_is_fitted(self)
         rows, places = self._places(X, task)
-        own = expit(self._logits(rows, places))
+        return self._probabilities(expit(self._logits(rows, places)), places)
+
+    def _probabilities(self, own: Array, places: Indices) -> Array:
+        """Return the probability of every class from that of each function."""
         if own.shape[1] > 1:
             return np.asarray(own / own.sum(axis=1, keepdims=True))
         both = np.column_stack([1.0 - own, own])

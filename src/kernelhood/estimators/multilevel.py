@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,17 @@ from kernelhood.estimators.additive import (
     make_level,
     varies_within,
 )
+from kernelhood.estimators.landmark_function import (
+    LandmarkFunction,
+    Learned,
+    ManyRowsData,
+    approximation,
+    check_dense,
+    learn_from_all,
+    most_landmarks,
+    some_rows,
+)
+from kernelhood.estimators.model_choice import Fit
 from kernelhood.estimators.reading import (
     ONLY_TASK,
     check_task,
@@ -39,13 +50,17 @@ from kernelhood.estimators.reading import (
     unseen_tasks,
 )
 from kernelhood.estimators.training_rows import TrainingRows, same_events, tiled, unfolded
+from kernelhood.estimators.trust import Trusted
 from kernelhood.kernels.columns import Column, as_pandas
 from kernelhood.kernels.terms import TermBank
+from kernelhood.operators import Landmarks
 from kernelhood.parallel import few_blas_threads
 from kernelhood.relations import TaskGroups
 from kernelhood.solvers.gaussian import Level, Point, Terms
-from kernelhood.solvers.likelihoods import Found
+from kernelhood.solvers.many_rows import ManyRows
 
+#: With more rows than this kernels are known at landmarks, and so many rows are the first to teach.
+_FEW_ROWS, _FIRST_ROWS = 3_000, 1_500
 #: The scale of the prior on variances, in variances of the targets.
 PRIOR = 0.01
 #: What single values of a panel's time may explain without a warning.
@@ -54,12 +69,40 @@ _SHOCKS = 0.02
 _FAR = 0.05
 
 
-class MultilevelModel(BaseEstimator, ABC):
+class Posed(NamedTuple):
+    """What a likelihood is given.
+
+    Attributes
+    ----------
+    rows : TrainingRows
+        All rows.
+    E : ndarray of shape (n, n_features)
+        Their features.
+    scaled : Scaled
+        The terms.
+    terms : Terms
+        Their values at the rows that are learned from first.
+    levels : list of Level
+        The groups of all rows.
+    some : ndarray of int
+        The rows that are learned from first.
+    """
+
+    rows: TrainingRows
+    E: Array
+    scaled: Scaled
+    terms: Terms
+    levels: list[Level]
+    some: Indices
+
+
+class MultilevelModel(Trusted, BaseEstimator, ABC):
     """What regression and classification have in common: rows, levels, summaries."""
 
     _parameter_constraints: dict[str, Any] = {
         "relation": [StrOptions({"auto"}), TaskGroups, dict],
         "prior": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "operator": [StrOptions({"auto", "dense", "landmarks"}), Landmarks],
         "unseen_task": [StrOptions({"warn", "shared", "error"})],
         "task_column": [Integral, str, None],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -69,6 +112,7 @@ class MultilevelModel(BaseEstimator, ABC):
 
     relation: Any
     prior: str | float
+    operator: Any
     unseen_task: str
     task_column: int | str | None
     tol: float
@@ -105,23 +149,43 @@ class MultilevelModel(BaseEstimator, ABC):
         self._told: set[str] = set()
         bank = TermBank(rows.X, rows.names)
         E = bank.encode(rows.X)
-        scaled, terms = Scaled.at(bank, E)
-        levels, names = self._levels(rows, scaled, terms)
+        some = self._learned_from(rows, bank)
+        scaled, terms = Scaled.at(bank, E[some])
+        levels, names = self._levels(rows, scaled, terms, some)
         with few_blas_threads(len(E)):
-            found, kept = self._solve(rows, bank, terms, levels)
-        self._store(found, scaled, [names[place] for place in kept], E)
+            learned = self._solve(Posed(rows, E, scaled, terms, levels, some))
+        self._store(learned, [names[place] for place in learned.kept], E)
         self._look_for_shocks(rows)
         return self
+
+    def _learned_from(self, rows: TrainingRows, bank: TermBank) -> Indices:
+        """Return the rows whose kernel matrices are held: all, if they are few."""
+        n, operator = len(rows.y), self.operator
+        if operator == "dense" or (operator == "auto" and n <= _FEW_ROWS):
+            check_dense(n, len(bank.radial))
+            return np.arange(n)
+        count = operator.count if isinstance(operator, Landmarks) else None
+        self._most_landmarks = most_landmarks(n, bank.n_features, count)
+        task, occasion = rows.task_numbers, rows.occasion_numbers
+        return some_rows(task, occasion, _FIRST_ROWS)
+
+    def _with_all_rows(
+        self, posed: Posed, learned: Learned, z: Array, noise: Array, fit: Fit
+    ) -> Learned:
+        """Return what all rows teach, if some have taught so much."""
+        if len(posed.some) == len(posed.E) and self.operator in ("auto", "dense"):
+            return learned
+        levels = [posed.levels[place] for place in learned.kept]
+        rows = ManyRowsData(posed.E, levels, z, noise, self.levels_.index("own"))
+        return learn_from_all(learned, rows, fit, self.tol, self._most_landmarks)
 
     @abstractmethod
     def _targets(self, y: Any) -> AnyArray:
         """Return targets of one or two dimensions, or raise."""
 
     @abstractmethod
-    def _solve(
-        self, rows: TrainingRows, bank: TermBank, terms: Terms, levels: list[Level]
-    ) -> tuple[Found, list[int]]:
-        """Return what was found, and the levels that it uses."""
+    def _solve(self, posed: Posed) -> Learned:
+        """Return what was found, the terms, and the levels that it uses."""
 
     def _read(self, X: Any, y: Any, task: Any, occasion: Any, sample_weight: Any) -> TrainingRows:
         """Return the rows with a target and a weight."""
@@ -222,7 +286,7 @@ class MultilevelModel(BaseEstimator, ABC):
         return found
 
     def _levels(
-        self, rows: TrainingRows, scaled: Scaled, terms: Terms
+        self, rows: TrainingRows, scaled: Scaled, terms: Terms, some: Indices
     ) -> tuple[list[Level], list[list[Hashable]]]:
         """Return the levels with the terms that they have, and the names of their groups."""
         useful = np.isfinite(scaled.scale)
@@ -230,7 +294,7 @@ class MultilevelModel(BaseEstimator, ABC):
         given, self.levels_ = self._level_labels(rows.task)
         for place, labels in enumerate(given):
             level, own = make_level(labels, useful)
-            has = useful & varies_within(terms, level.groups)
+            has = useful & varies_within(terms, level.groups[some])
             has[0] = place > 0 and len(own) > 1  # the common level is the intercept
             if place > 0 and len(own) == 1:  # what a single task has is what all have
                 has = np.zeros_like(has)
@@ -246,19 +310,22 @@ class MultilevelModel(BaseEstimator, ABC):
         return levels, names
 
     @staticmethod
-    def _events(rows: TrainingRows, bank: TermBank, z: Array, some: Indices) -> Indices:
-        """Return the event of some of the rows: their occasion, if it is known."""
-        if rows.occasion is not None:
-            return np.unique(rows.occasion.astype(str), return_inverse=True)[1][some]
-        return same_events(bank.encode(rows.X)[some], z, rows.task_numbers[some])
+    def _events(posed: Posed, z: Array) -> Indices:
+        """Return the event of the rows that are learned from: their occasion, if it is known."""
+        occasion = posed.rows.occasion_numbers
+        if occasion is not None:
+            return occasion[posed.some]
+        return same_events(posed.E[posed.some], z, posed.rows.task_numbers[posed.some])
 
     @property
     def _tau(self) -> float:
         return PRIOR if self.prior == "auto" else float(self.prior)
 
-    def _store(self, found: Found, scaled: Scaled, names: list[Any], E: Array) -> None:
-        point = found.point
-        self._function = AdditiveFunction.of(scaled, names, E, point)
+    def _store(self, learned: Learned, names: list[Any], E: Array) -> None:
+        found, scaled, point = learned.found, learned.scaled, learned.found.point
+        kind = LandmarkFunction if isinstance(point.model, ManyRows) else AdditiveFunction
+        self._function: AdditiveFunction = kind.of(scaled, names, E, point)
+        self._candidates = np.array([level.terms for level in point.model.levels])
         judge_ranges(self._function, point)
         self.levels_ = self.levels_[: len(names)]
         self.tasks_ = list(names[self.levels_.index("own")])
@@ -267,6 +334,8 @@ class MultilevelModel(BaseEstimator, ABC):
         self.terms_ = scaled.bank.names
         self.log_evidence_ = point.log_evidence
         self.dual_gap_ = point.gap if found.gap is None else found.gap
+        self.approximation_ = approximation(point, scaled)
+        self.n_landmarks_ = scaled.bank.n_landmarks
         self.n_iter_ = found.n_iter
         if self.verbose:
             print(
@@ -342,26 +411,6 @@ class MultilevelModel(BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_told"}
 
-    def _left_out_groups(self, groups: Any) -> list[Indices]:
-        """Return the training rows that are left out together."""
-        n = len(self._function.E)
-        if isinstance(groups, str):
-            if groups == "rows":
-                return list(np.arange(n)[:, None])
-            if groups == "tasks":
-                return self._rows_of("own")
-            raise ValueError(
-                f"groups={groups!r} is unknown; give 'rows', 'tasks' or a label for every row."
-            )
-        labels = check_task(groups, self._given[0], "groups")
-        labels = np.tile(labels, int(np.prod(self._given[1:])))[self._place]
-        return [np.flatnonzero(labels == one) for one in dict.fromkeys(labels.tolist())]
-
-    def _rows_of(self, level: str) -> list[Indices]:
-        """Return the training rows of every group of a level."""
-        own = self._function.groups[self.levels_.index(level)]
-        return [np.flatnonzero(own == one) for one in range(int(own.max()) + 1)]
-
     def _as_given(self, values: Array) -> Array:
         """Return values of training rows where their targets were given, NaN for the others."""
         found = np.full(int(np.prod(self._given)), np.nan)
@@ -395,10 +444,10 @@ class MultilevelModel(BaseEstimator, ABC):
 
     @property
     def _noise_variance(self) -> float:
-        return float(np.mean(self._function.noise))
+        return float(1.0 / np.mean(1.0 / self._function.noise))
 
     def summary(self, most: int = 8) -> str:
-        """Return the model in words: which terms explain how much of the variance.
+        """Return the model in words: which terms explain how much of the variance, and its error.
 
         Parameters
         ----------
@@ -418,6 +467,7 @@ class MultilevelModel(BaseEstimator, ABC):
         rest = sum(share for share, _, _ in parts[most:])
         if rest > 0.005:
             lines.append(f"{100.0 * rest:5.0f} %  {len(parts) - most} smaller terms")
+        lines.append(self._left_out_scores())
         return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Tags:

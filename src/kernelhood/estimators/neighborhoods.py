@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,12 +19,26 @@ from kernelhood.estimators.docs import documented
 from kernelhood.estimators.functions import Functions
 from kernelhood.estimators.method import Method
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.inspection.model import Neighborhood, alignment, cosine
+from kernelhood.inspection.model import Neighborhood, alignment, cosine, places_of
 from kernelhood.kernels import AutoBank, Gaussian, KernelBank
 from kernelhood.losses import BoxLoss
 from kernelhood.solvers.neighborhood import solve_neighborhood
 
 _ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class BentNeighborhood(Neighborhood):
+    """A neighborhood whose matrix is K + bb' at the training points.
+
+    Attributes
+    ----------
+    bend : ndarray of shape (n_samples,)
+        b, where a sample of weight w counts as w equal samples; empty if there are several pairs of
+        classes, whose matrices differ.
+    """
+
+    bend: Array = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,7 +62,9 @@ class NoiseMethod(Method):
         )
         nu, G = found.weights[:-1], kernels.gram[:-1, :-1]
         own = _own_alignment(nu, G, found.q, 0.5 / rho)
-        neighborhood = Neighborhood(nu, G, kernels.traces[:-1], own)
+        single = len(problem.pairs) == 1
+        bend = np.sqrt(0.5 / rho) * found.v / problem.sample_weight if single else np.empty(0)
+        neighborhood = BentNeighborhood(nu, G, kernels.traces[:-1], own, bend)
         return TaskSolution(found._replace(weights=nu), neighborhood)
 
 
@@ -167,19 +184,45 @@ def mean_square_distance(X: Any, sample_weight: Array) -> float:
     return 2.0 * spread if spread > _ROUNDING * float(mean @ mean) else 0.0
 
 
-class _GaussianModel(NeighborhoodModel):
-    """The part of RPKL's estimators that knows the kernels of its tasks."""
+class _BentModel(NeighborhoodModel):
+    """The part of the estimators whose matrices are bent at the training points."""
 
     sigmas_: Array
 
     def _keep_more(
         self, method: Any, kernels: Any, problems: list[TaskProblem], solved: list[TaskSolution]
     ) -> None:
-        self._points = [(problem.X, problem.sample_weight) for problem in problems]
-        if method.kernels is None:
-            self.sigmas_ = np.array([method.sigma(*one) for one in self._points])
+        found = [one.neighborhood for one in solved]
+        bends = [one.bend for one in found if isinstance(one, BentNeighborhood)]
+        self._bends = [bend[bend != 0.0] for bend in bends]  # at the support vectors
+        if isinstance(method, RPKL):
+            self._points = [(problem.X, problem.sample_weight) for problem in problems]
+            if method.kernels is None:
+                self.sigmas_ = np.array([method.sigma(*one) for one in self._points])
+
+    def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the matrix that defines the task's neighborhood.
+
+        Between training points of the task it is the whole matrix, ``K_t + c v_t v_t'``; any other
+        points see only ``K_t``. So do all points of a task of more than two classes.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            Points; with `task_column`, without that column.
+        task : hashable
+            One of ``tasks_``.
+        """
+        K, number = super().neighborhood_kernel(X, Z, task), self._task_number(task)
+        if not len(self._bends[number]):
+            return K
+        bend = np.append(self._bends[number], 0.0)  # the last place is that of other points
+        at_X, at_Z = (bend[places_of(one, self.support_vectors_[number])] for one in (X, Z))
+        return np.asarray(K + np.outer(at_X, at_Z))
 
     def _cosine(self, t: int, s: int) -> float:
+        if self.functions_.banks is None:
+            return super()._cosine(t, s)
         X, sample_weight = self._points[t]
         scale = np.sqrt(np.outer(sample_weight, sample_weight))
         own, other = (self.functions_.bank_of(number)(X)[0] * scale for number in (t, s))
@@ -187,7 +230,7 @@ class _GaussianModel(NeighborhoodModel):
 
 
 @documented
-class RPKLClassifier(ClassifierMixin, _GaussianModel):
+class RPKLClassifier(ClassifierMixin, _BentModel):
     """A neighborhood of one Gaussian for classification (RPKL).
 
     Examples
@@ -227,7 +270,7 @@ class RPKLClassifier(ClassifierMixin, _GaussianModel):
 
 
 @documented
-class RPKLRegressor(RegressorMixin, _GaussianModel):
+class RPKLRegressor(RegressorMixin, _BentModel):
     """A neighborhood of one Gaussian for regression (RPKL).
 
     Examples
@@ -304,7 +347,7 @@ class ONJKL(NoiseMethod):
 
 
 @documented
-class ONJKLClassifier(ClassifierMixin, NeighborhoodModel):
+class ONJKLClassifier(ClassifierMixin, _BentModel):
     """A neighborhood of a learned combination for classification (ONJKL).
 
     Examples
@@ -343,7 +386,7 @@ class ONJKLClassifier(ClassifierMixin, NeighborhoodModel):
 
 
 @documented
-class ONJKLRegressor(RegressorMixin, NeighborhoodModel):
+class ONJKLRegressor(RegressorMixin, _BentModel):
     """A neighborhood of a learned combination for regression (ONJKL).
 
     Examples

@@ -116,7 +116,9 @@ def check_task(task: Any, n_samples: int, name: str = "task") -> AnyArray:
 
 
 def _as_labels(task: Any, name: str = "task") -> AnyArray:
-    if isinstance(task, str) or not hasattr(task, "__len__"):
+    if not hasattr(task, "__len__") and hasattr(task, "__array__"):
+        task = np.asarray(task)
+    if isinstance(task, str) or not hasattr(task, "__len__") or getattr(task, "ndim", 1) == 0:
         raise TypeError(f"{name} must be a sequence of labels, got {type(task).__name__}.")
     task = _only_column(task)
     values = task.tolist() if hasattr(task, "tolist") else list(task)

@@ -394,8 +394,9 @@ class RelatedModel(NeighborhoodModel):
     def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the kernel that defines the task's neighborhood.
 
-        It is ``sum_m kappa_t^m k_m``, or the kernel that was given. Of matrices that were given it
-        is their projection onto the base kernels, which is what other points see of them.
+        It is ``sum_m kappa_t^m k_m``, or the kernel that was given. A matrix that was given comes
+        back between the training points of the task; other points see its projection onto the base
+        kernels.
 
         Parameters
         ----------
@@ -405,11 +406,12 @@ class RelatedModel(NeighborhoodModel):
             One of ``tasks_``.
         """
         self._task_number(task)
-        if self.neighborhood is not None:
-            found = self._around.between(X, Z, task)
-            if found is not None:
-                return np.asarray(found)
-        return super().neighborhood_kernel(X, Z, task)
+        if self.neighborhood is None:
+            return super().neighborhood_kernel(X, Z, task)
+        found = np.asarray(self._around.between(X, Z, task))
+        if not np.isnan(found).any():
+            return found
+        return np.where(np.isnan(found), super().neighborhood_kernel(X, Z, task), found)
 
     def rademacher_bound(
         self, rho: float, *, radius: float = 1.0, form: str = "geometric"
@@ -422,8 +424,9 @@ class RelatedModel(NeighborhoodModel):
             Squared Frobenius radius of the neighborhood, ``sum_t |K_t - Khat_t|^2 <= rho``.
         radius : float
             R, the bound on ``sum_t |w_t|^2``.
-        form : {"geometric", "arithmetic"}
-            The tight form, or the looser one of the paper.
+        form : {"geometric", "arithmetic", "printed"}
+            The tight form, the looser one of the regulariser, or that of print, which is larger by
+            the square root of the number of tasks.
         """
         check_is_fitted(self)
         n_samples = float(np.sum(self.n_samples_))

@@ -13,7 +13,8 @@ from scipy.special import roots_hermitenorm
 from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators.reading import missing
 
-_MOST_ROWS = 6_000
+#: Events of more rows are looked for in cells of the features, not by distances.
+_MANY_ROWS = 6_000
 #: A column looks like the time of a panel if so many tasks have most of its values once.
 _PANEL_TASKS, _PANEL_VALUES, _PANEL_SHARE = 8, 5, 0.9
 #: Rows of different tasks are one event if they differ by less in every feature, on average; with
@@ -68,15 +69,6 @@ class TrainingRows:
             raise ValueError("sample_weight is zero for every row with a target.")
         keys = [_sortable(y), *_sortable_columns(X), _sortable(task)]
         kept = kept[np.lexsort([key[kept] for key in keys])]
-        if len(kept) > _MOST_ROWS:
-            warnings.warn(
-                f"the model is fitted to {_MOST_ROWS} of {len(kept)} rows, since it holds matrices "
-                "between all of them; rows of the largest tasks are left out. "
-                "MTONMKLRegressor(operator='low_rank') takes all.",
-                UserWarning,
-                stacklevel=5,
-            )
-            kept = kept[_evenly(_sortable(task)[kept], _MOST_ROWS)]
         X = X.iloc[kept].reset_index(drop=True) if hasattr(X, "iloc") else X[kept]
         own = None if occasion is None else occasion[kept]
         return cls(X, y[kept], weight[kept], task[kept], own, kept)
@@ -92,6 +84,13 @@ class TrainingRows:
     def task_numbers(self) -> Indices:
         """The task of every row, from 0."""
         return np.unique(self.task.astype(str), return_inverse=True)[1]
+
+    @property
+    def occasion_numbers(self) -> Indices | None:
+        """The occasion of every row, from 0."""
+        if self.occasion is None:
+            return None
+        return np.unique(self.occasion.astype(str), return_inverse=True)[1]
 
     def panel_column(self) -> str | None:
         """Return a column of which nearly every value is there once in each of many tasks."""
@@ -135,37 +134,24 @@ def same_events(E: Array, z: Array, task: Indices) -> Indices:
     points, n = np.hstack([E, z]), len(E)
     if E.shape[1] < _FEW_FEATURES:
         return np.arange(n)
+    if n > _MANY_ROWS:
+        cells = np.ascontiguousarray(np.round(points / (2.0 * _SAME)))
+        found = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+        return _of_tasks(found)
     squares, pairs = np.sum(points**2, axis=1), []
     most = _SAME**2 * points.shape[1] + 1e-9
     for begin in range(0, n, _ROWS_AT_ONCE):
         own = slice(begin, begin + _ROWS_AT_ONCE)
         near = squares[own, None] + squares - 2.0 * (points[own] @ points.T) < most
         pairs.append(sparse.csr_matrix(near & (task[own, None] != task)))
-    found = sparse.csgraph.connected_components(sparse.vstack(pairs), directed=False)[1]
+    return _of_tasks(sparse.csgraph.connected_components(sparse.vstack(pairs), directed=False)[1])
+
+
+def _of_tasks(found: Indices) -> Indices:
+    """Return events from 0, without those of too many rows."""
     alone = np.bincount(found)[found] > _LARGEST_EVENT
-    found = np.where(alone, n + np.arange(n), found)
+    found = np.where(alone, len(found) + np.arange(len(found)), found)
     return np.unique(found, return_inverse=True)[1]
-
-
-def _evenly(task: AnyArray, most: int) -> Indices:
-    """Return some of the rows: all of small tasks, and as many of each of the others.
-
-    Examples
-    --------
-    >>> _evenly(np.array([0, 1, 1, 1, 1, 2, 2, 2, 2, 2]), 5).tolist()
-    [0, 1, 4, 5, 9]
-    """
-    _, starts, counts = np.unique(task, return_index=True, return_counts=True)
-    sizes = np.sort(counts)
-    # Of the tasks that are cut, each gets what the smaller ones have left.
-    left = (most - np.concatenate([[0], np.cumsum(sizes)[:-1]])) // np.arange(len(sizes), 0, -1)
-    cut = np.flatnonzero(sizes > left)
-    size = int(left[cut[0]]) if len(cut) else int(sizes[-1])
-    parts = [
-        start + np.linspace(0, count - 1, min(count, max(size, 1))).astype(np.intp)
-        for start, count in zip(starts, counts, strict=True)
-    ]
-    return np.concatenate(parts)
 
 
 def _sortable(values: AnyArray) -> AnyArray:

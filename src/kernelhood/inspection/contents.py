@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from kernelhood._typing import Array
+from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.multilevel import MultilevelModel
-from kernelhood.tables.judging import POOLED_RIDGE, TASK_MEAN
+from kernelhood.estimators.task_figures import COVERAGES, class_reliability, interval_coverage
+from kernelhood.estimators.task_report import HURT, TaskReport
+from kernelhood.tables.judging import POOLED_RIDGE, TASK_MEAN, listed
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.model_files import ModelHeader
 
@@ -72,7 +75,72 @@ def summary_lines(found: Inspection) -> list[str]:
     return list(found.record.get("summary", []))
 
 
+def report_cells(report: TaskReport) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return head and rows of a report, and a line for every column that is the same for all tasks.
+
+    Parameters
+    ----------
+    report : TaskReport
+        What is known of the tasks.
+    """
+    columns = {
+        name: [number(one) if isinstance(one, float) else str(one) for one in values]
+        for name, values in report.columns().items()
+    }
+    same = [
+        f"{name}: {values[0]}"
+        for name, values in columns.items()
+        if len(values) > 1 and len(set(values)) == 1
+    ]
+    kept = {n: v for n, v in columns.items() if len(v) < 2 or len(set(v)) > 1}
+    return list(kept), [list(row) for row in zip(*kept.values(), strict=True)], same
+
+
+def coverage_line(estimator: Any) -> str:
+    """Return in a sentence whether left-out rows are what a model expects of them.
+
+    Parameters
+    ----------
+    estimator : KernelhoodRegressor or KernelhoodClassifier
+        Fitted.
+    """
+    if is_classifier(estimator):
+        off = class_reliability(estimator)[-1]
+        return f"Probabilities of left-out rows are {off:.3f} off on average (calibration error)."
+    at = int(np.flatnonzero(COVERAGES == _COVERAGE)[0])
+    parts = [
+        f"{100.0 * share[at]:.0f} % of the targets of {name}"
+        for name, (share, _) in interval_coverage(estimator).items()
+    ]
+    return (
+        f"Intervals that should hold {100.0 * _COVERAGE:.0f} % of the targets by the model's own "
+        f"deviations hold {' and '.join(parts)}. predict_interval corrects for the difference."
+    )
+
+
+def alike_in(names: list[str], shares: Array) -> str:
+    """Return one line if a table would say the same for every task, else nothing.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the columns.
+    shares : ndarray of shape (n_tasks, n_names)
+        Between 0 and 1.
+    """
+    if not names:
+        return "None."
+    if len(shares) < 2 or np.ptp(shares, axis=0).max() >= _SAME:
+        return ""
+    order = np.argsort(-shares[0], kind="stable")[:_MOST_NAMES].tolist()
+    parts = [f"{names[k]} {100.0 * shares[0, k]:.0f} %" for k in order]
+    return f"The same for every task: {', '.join(parts)}."
+
+
 _MOST_NAMES = 12
+#: Rows of a task from which on it is not small.
+_FEW_ROWS = 10
+_COVERAGE, _SAME = 0.9, 0.005
 
 
 def to_text(found: Inspection) -> str:
@@ -98,12 +166,12 @@ def to_text(found: Inspection) -> str:
     lines += _scores(found)
     if summary_lines(found):
         lines += ["", "Model", *summary_lines(found)]
-    if found.columns:
-        lines += ["", "Use of columns, % of what moves a task's predictions"]
-        lines += _shares(found.tasks, found.columns, found.usage)
+    if found.report is not None:
+        lines += ["", *str(found.report).splitlines(), "", coverage_line(found.estimator)]
     if found.similarity.size:
         lines += ["", "Kernels, % of a task's weights"]
-        lines += _shares(found.tasks, found.kernels, found.weights)
+        said = alike_in(found.kernels, found.weights)
+        lines += [said] if said else _shares(found.tasks, found.kernels, found.weights)
         lines += ["", f"Nearest tasks: {found.likeness}", *_nearest(found)]
     columns = found.record.get("columns", {})
     if columns:
@@ -149,8 +217,6 @@ def _scores(found: Inspection) -> list[str]:
 
 def _shares(tasks: list[str], names: list[str], shares: Array) -> list[str]:
     """Return the table of shares; of many names only the largest."""
-    if not names:
-        return ["none"]
     order = np.argsort(-shares.mean(axis=0), kind="stable")[:_MOST_NAMES]
     kept = [names[k] for k in np.sort(order)]
     left = len(names) - len(kept)
@@ -191,14 +257,14 @@ class Inspection:
         Names of the kernels that some task uses; empty if tasks have no weights of their own.
     weights : ndarray of shape (n_tasks, n_kernels)
         Share of each kernel in the weights of each task.
-    columns : list of str
-        Columns of the table; empty where it is not known which are used.
-    usage : ndarray of shape (n_tasks, n_columns)
-        Share of each column in what moves a task's predictions.
     similarity : ndarray of shape (n_tasks, n_tasks)
         How alike tasks are; empty if it is not known.
     likeness : str
         What the similarity is.
+    estimator : estimator
+        The model itself.
+    report : TaskReport, optional
+        What is known of each task, for models whose left-out rows follow from the fit.
 
     Examples
     --------
@@ -218,10 +284,10 @@ class Inspection:
     tasks: list[str]
     kernels: list[str]
     weights: Array
-    columns: list[str]
-    usage: Array
     similarity: Array
     likeness: str
+    estimator: Any
+    report: TaskReport | None
 
 
 def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
@@ -246,27 +312,53 @@ def inspect_model(model: Any, header: ModelHeader | None = None) -> Inspection:
     table = model if isinstance(model, TableModel) else None
     estimator, choice = _inside(model)
     record = choice if table is None else table.record
-    if isinstance(estimator, MultilevelModel) and not record:
-        record = {"summary": estimator.summary().splitlines()}
+    report = None
+    if isinstance(estimator, MultilevelModel):
+        report = estimator.task_report()
+        record = record or {"summary": estimator.summary().splitlines()}
     tasks = [str(name) for name in estimator.tasks_]
     names, weights = _kernels(estimator)
-    usage = record.get("usage", {"columns": [], "tasks": {}})
-    shares = np.array([usage["tasks"].get(name, []) for name in tasks], dtype=np.float64)
     similarity, likeness = _similarity(estimator, weights)
     target = "a fitted model" if table is None else f"{table.target} by {table.task}"
     return Inspection(
         f"Inspection of {target}",
         {**_table_facts(table), **_facts(estimator), **_file_facts(header)},
-        list(record.get("notes", [])),
+        [*record.get("notes", []), *([] if report is None else _notes(report, table is None))],
         record,
         tasks,
         names,
         weights,
-        usage["columns"] if shares.size else [],
-        shares,
         similarity,
         likeness,
+        estimator,
+        report,
     )
+
+
+def _notes(report: TaskReport, alone: bool) -> list[str]:
+    """Return what is worth a look in a report, and not said by the scores of a table."""
+    found, tasks = [], np.array([str(name) for name in report.tasks], dtype=object)
+    if HURT in report.sharing:
+        hurt = tasks[[one == HURT for one in report.sharing]]
+        found.append(f"sharing hurts {_count(hurt)}: fit the model without them, too.")
+    if not alone:
+        return found
+    for name, errors in report.baselines.items():
+        worse = tasks[report.error > errors]
+        if len(worse):
+            found.append(f"{name} predicts left-out rows better in {_count(worse)}.")
+        if report.total["model"] > report.total[name]:
+            found.append(f"{name} predicts left-out rows better over all tasks.")
+    small = tasks[report.rows < _FEW_ROWS]
+    if len(small):
+        found.append(f"there are fewer than {_FEW_ROWS} rows in {_count(small)}.")
+    return found
+
+
+def _count(names: AnyArray) -> str:
+    """Return how many tasks there are, and the first of them."""
+    tasks = "1 task" if len(names) == 1 else f"{len(names)} tasks"
+    return f"{tasks} ({listed(names.tolist())})"
 
 
 def _inside(model: Any) -> tuple[Any, dict[str, Any]]:
@@ -286,7 +378,7 @@ def _kernels(estimator: Any) -> tuple[list[str], Array]:
     weights = np.asarray(estimator.weights_, dtype=np.float64)
     totals = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0.0)
-    names = list(estimator._kernel_names())
+    names = list(estimator.functions_.kernel_names)
     used = np.flatnonzero(shares.any(axis=0)).tolist()
     return [names[k] for k in used], shares[:, used]
 

@@ -1,6 +1,6 @@
-"""The Rademacher complexity of MT-ONMKL's hypothesis class: two bounds and an estimate.
+"""The Rademacher complexity of MT-ONMKL's hypothesis class: three bounds and an estimate.
 
-The class holds, for N = sum_t n_t samples, all functions with
+The class holds, for N = sum_t n_t samples, all functions without an intercept with
 
     sum_t |w_t|^2 <= R,   theta >= 0,   sum_t |K_t - Khat_t|_F^2 <= rho.
 
@@ -11,8 +11,9 @@ products, d the traces, b = 2 G kappa and c = |Khat|^2, taking expectations insi
     Rhat <= (1/N) sqrt(R/2) sqrt( d'G+b + sqrt(d'G+d + 2 rank) sqrt(b'G+b + 4 (rho - c)) ).
 
 Since Khat lies in the span of the kernels, d'G+b = 2 <Pi, Khat>, b'G+b = 4c and the last root is
-2 sqrt(rho). The paper's looser form has the arithmetic mean of the two factors in place of their
-product.
+2 sqrt(rho). The looser form, from which the paper's regulariser comes, has the arithmetic mean of
+the two factors in place of their product. The printed form has the prefactor (1/n) sqrt(R/(2T)),
+n = N/T, which is sqrt(T) times what the steps give.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from kernelhood._typing import Array
+from kernelhood._typing import Array, Indices
 from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.neighborhood import BoundTerms
 
-FORMS = ("geometric", "arithmetic")
+FORMS = ("geometric", "arithmetic", "printed")
 
 
 def rademacher_bound(
@@ -50,14 +52,15 @@ def rademacher_bound(
         Squared radius of the neighborhood.
     radius : float
         R, the bound on :math:`\sum_t \lVert w_t\rVert^2`.
-    form : {"geometric", "arithmetic"}
-        The tight form, or the paper's.
+    form : {"geometric", "arithmetic", "printed"}
+        The tight form; the looser one with the arithmetic mean; or the tight one with the prefactor
+        of Theorem 1 as printed, which is larger by the square root of the number of tasks.
 
     Examples
     --------
-    >>> terms = BoundTerms(overlap=0.0, identity=2.0, rank=1, excess=0.0)
-    >>> rademacher_bound(terms, 2, rho=1.0), rademacher_bound(terms, 2, rho=1.0, form="arithmetic")
-    (0.707..., 0.707...)
+    >>> terms = BoundTerms(overlap=0.0, identity=2.0, rank=1, excess=0.0, n_tasks=4)
+    >>> [round(rademacher_bound(terms, 2, rho=1.0, form=form), 3) for form in FORMS]
+    [0.707, 0.707, 1.414]
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
@@ -69,8 +72,9 @@ def rademacher_bound(
     reach = terms.excess + 4.0 * rho
     if reach < 0.0:
         raise ValueError("rho is too small: no combination of the kernels is that close to Khat.")
-    mixed = np.sqrt(spread * reach) if form == "geometric" else 0.5 * (spread + reach)
-    return float(np.sqrt(0.5 * radius * max(terms.overlap + mixed, 0.0)) / n_samples)
+    mixed = 0.5 * (spread + reach) if form == "arithmetic" else np.sqrt(spread * reach)
+    scale = terms.n_tasks if form == "printed" else 1
+    return float(np.sqrt(0.5 * scale * radius * max(terms.overlap + mixed, 0.0)) / n_samples)
 
 
 def monte_carlo_complexity(
@@ -219,6 +223,32 @@ def cosine(product: float, first: float, second: float) -> float:
     """Return the cosine from an inner product and two squared norms, 0 where one of them is 0."""
     norms = np.sqrt(max(first, 0.0)) * np.sqrt(max(second, 0.0))
     return float(np.clip(product / norms, -1.0, 1.0)) if norms > 0.0 else 0.0
+
+
+def places_of(X: Any, points: Any) -> Indices:
+    """Return the place of each row of X among some points, -1 for a row that is not there.
+
+    Of equal points the first counts, unless X holds all points in their order.
+
+    Parameters
+    ----------
+    X, points : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+        Rows.
+
+    Examples
+    --------
+    >>> from kernelhood.inspection.model import places_of
+    >>> places_of([[2.0], [3.0]], [[1.0], [2.0]]).tolist()
+    [1, -1]
+    """
+    asked, known = (
+        np.asarray(one.toarray() if sparse.issparse(one) else one, dtype=np.float64) + 0.0
+        for one in (X, points)
+    )
+    if np.array_equal(asked, known):
+        return np.arange(len(known))
+    place = {row.tobytes(): number for number, row in reversed(list(enumerate(known)))}
+    return np.array([place.get(row.tobytes(), -1) for row in asked], dtype=np.intp)
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def name_ticks(axis: Any, names: Sequence[Any], *, inches: float, what: str = "t
     Parameters
     ----------
     axis : matplotlib axis
-        Of rows or columns; names of columns stand upright where they would touch.
+        Of rows or columns; names of columns stand upright if they would touch.
     names : sequence
         A name for each place.
     inches : float

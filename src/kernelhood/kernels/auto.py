@@ -38,10 +38,10 @@ class AutoBank:
     more: half of how far its other values are from that one, in root mean square. On all columns
     there are a linear, a quadratic and Gaussian kernels, whose spreads are multiples of the median
     distance between different rows; on each single column Gaussians of their own, or an `Equality`
-    kernel where it holds categories. The model adds a `Constant` kernel where intercepts are
+    kernel if it holds categories. The model adds a `Constant` kernel if intercepts are
     shrunk.
 
-    Where there are 16 columns of numbers or more, most of which mostly have one value, such as
+    If there are 16 columns of numbers or more, most of which mostly have one value, such as
     counts of words, there are the same kernels of the rows' `Directions`, too, and only the other
     columns have Gaussians of their own.
 
@@ -70,7 +70,7 @@ class AutoBank:
     Notes
     -----
     Constant columns are left out, and so are kernels that another one repeats: a single column
-    where there is no other one, one that is a multiple of another, the second Gaussian of a column
+    if there is no other one, one that is a multiple of another, the second Gaussian of a column
     with two values. In kernels on all columns a category counts as much as a number, by
     indicators of its 20 most frequent values. Numbers in the names of kernels are multiples
     of the median distance. Distances are those between 400 different rows at most.

@@ -381,7 +381,7 @@ class KernelBank(Sequence[Kernel]):
         return X if self.inputs is None else self.inputs(X)
 
     def comparable(self, X: Points) -> Points:
-        """Return points between which distances make sense, for all that is no kernel."""
+        """Return points between which distances make sense, for everything that is not a kernel."""
         return X if self.inputs is None else self.inputs.comparable(X)
 
     def imputed(self, inputs: InputSummary) -> KernelBank:

@@ -215,7 +215,7 @@ class Products(NamedTuple):
     total: float
 
     def finite(self) -> Products:
-        """Return the products with 0 where they are too large for a number."""
+        """Return the products with 0 if they are too large for a number."""
         if self.total <= LARGEST:
             return self
         return self._replace(inner=np.where(np.isfinite(self.inner), self.inner, 0.0))
@@ -253,7 +253,7 @@ class Side:
 
     @cached_property
     def centre(self) -> Centre | None:
-        """The centre of the points, or None where they are not far from 0 for their distances."""
+        """The centre of the points, or None if they are not far from 0 for their distances."""
         if not self._far_from_zero():
             return None
         if not sparse.issparse(self.points):
@@ -469,7 +469,7 @@ class ProductKernel(Kernel):
     Attributes
     ----------
     of_distances : bool
-        Whether it depends on their distances only. Its points are then moved close to 0 where this
+        Whether it depends on their distances only. Its points are then moved close to 0 if this
         saves digits, and its products are those of the moved points.
     """
 
@@ -477,7 +477,7 @@ class ProductKernel(Kernel):
 
     @property
     def smallest_distance(self) -> float:
-        """The smallest distance that matters, where it depends on distances."""
+        """The smallest distance that matters, if it depends on distances."""
         return np.inf
 
     @abstractmethod

@@ -31,7 +31,7 @@ _SECONDS_A_DAY = 86400.0
 
 
 def as_pandas(table: Any) -> Any:
-    """Return a data frame of pandas, made of one of polars where it is one.
+    """Return a data frame of pandas, made of one of polars if it is one.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _label(value: Any) -> str | None:
 
 
 def numbers(column: Any) -> tuple[Array, AnyArray]:
-    """Return a column as numbers, NaN where there is none, and which entries are other text.
+    """Return a column as numbers, NaN if there is none, and which entries are other text.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def numbers(column: Any) -> tuple[Array, AnyArray]:
 
 
 def table_numbers(table: Any) -> list[tuple[Array, AnyArray]]:
-    """Return all columns of a data frame as `numbers` does, many at a time where they are numbers.
+    """Return all columns of a data frame as `numbers` does, many at a time if they are numbers.
 
     Parameters
     ----------
@@ -161,14 +161,14 @@ def _read_numbers(column: Any) -> tuple[Array, AnyArray]:
     found = _cast([column])
     if found is not None:
         return found, np.zeros(len(column), dtype=bool)
-    # Some entry is no number, or no text: each is looked at on its own.
+    # Some entry is neither a number nor text: each is looked at on its own.
     read = [_number(value) for value in column.tolist()]
     values = np.array([np.nan if one is None else one for one in read], dtype=np.float64)
     return values, np.array([one is None for one in read], dtype=bool)
 
 
 def _number(value: Any) -> float | None:
-    """Return an entry as a number, NaN where it is missing, None where it is something else."""
+    """Return an entry as a number, NaN if it is missing, None if it is something else."""
     if isinstance(value, bool | np.bool_):
         return None
     if isinstance(value, Real):
@@ -185,7 +185,7 @@ def days(column: Any) -> tuple[Array, AnyArray]:
     Parameters
     ----------
     column : Series
-        Dates, or text such as 2024-05-17 or 2024-05-17 08:30, in UTC where it names no zone.
+        Dates, or text such as 2024-05-17 or 2024-05-17 08:30, in UTC if it names no zone.
 
     Returns
     -------
@@ -441,7 +441,7 @@ def from_plain(plain: list[dict[str, Any]]) -> list[Column]:
 
 
 def _scale(values: Array) -> tuple[float, float]:
-    """Return mean and standard deviation, 1 for the latter where it is lost in rounding."""
+    """Return mean and standard deviation, 1 for the latter if it is lost in rounding."""
     # Divided first, so that squares of very large numbers do not overflow.
     size = float(np.abs(values).max()) or 1.0
     mean, spread = float(np.mean(values / size)) * size, float(np.std(values / size)) * size
@@ -471,7 +471,7 @@ def learn_column(
     asked : {"number", "date", "category"}, optional
         What the user says it is.
     read : tuple of ndarray, optional
-        What `numbers` gives for the column, where it is known already.
+        What `numbers` gives for the column, if it is known already.
     """
     values, wrong = numbers(column) if read is None else read
     if asked == "number":

@@ -92,7 +92,7 @@ class Layout:
 
     @property
     def whole(self) -> Places | None:
-        """The same, with None where there are no others, so that nothing has to be taken out."""
+        """The same, with None if there are no others, so that nothing has to be taken out."""
         alone = not self.inputs.codes and not self.inputs.flags
         return None if alone else self.everything
 

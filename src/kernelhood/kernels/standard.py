@@ -424,7 +424,7 @@ class Precomputed(Kernel):
     K : array-like of shape (n_rows, n_rows)
         Symmetric.
     columns : sequence of one int or str, optional
-        The feature that holds the row number, where there are several.
+        The feature that holds the row number, if there are several.
 
     Examples
     --------

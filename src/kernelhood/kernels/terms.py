@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,9 +125,8 @@ class Smooth:
     @classmethod
     def of(cls, name: str, places: Indices, spread: float, landmarks: Array) -> Smooth:
         """Return the curve with a spread."""
-        values, vectors = np.linalg.eigh(_gaussian(landmarks, landmarks, spread))
-        kept = values > _RANK * values[-1]
-        return cls(name, places, spread, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
+        basis = _root_of_inverse(_gaussian(landmarks, landmarks, spread))
+        return cls(name, places, spread, landmarks, basis)
 
     def features(self, E: Array) -> Array:
         """Return features whose products are the kernel, of shape (n_rows, rank)."""
@@ -166,7 +166,42 @@ class Radial:
         return np.asarray(directions(found)) if self.directions else found
 
 
-Term = Straight | Levels | Smooth
+@dataclass(frozen=True, eq=False)
+class Landmarked:
+    """A smooth function of many features, by its values at landmarks.
+
+    Attributes
+    ----------
+    radial : Radial
+        The function.
+    landmarks : ndarray of shape (n_landmarks, n_features)
+        Encoded rows.
+    basis : ndarray of shape (n_landmarks, rank)
+        From values at landmarks to features.
+    """
+
+    radial: Radial
+    landmarks: Array
+    basis: Array
+
+    @property
+    def name(self) -> str:
+        """What a user reads."""
+        return self.radial.name
+
+    @property
+    def places(self) -> Indices:
+        """The features of the table."""
+        return self.radial.places
+
+    def features(self, E: Array) -> Array:
+        """Return features whose products are nearly the kernel, of shape (n_rows, rank)."""
+        if not len(self.landmarks):
+            return np.empty((len(E), 0))
+        return self.radial.matrix(E, self.landmarks) @ self.basis
+
+
+Term = Straight | Levels | Smooth | Landmarked
 
 
 class TermBank:
@@ -176,7 +211,7 @@ class TermBank:
     ----------
     columns : list
         How each column is treated.
-    terms : list of Straight, Levels or Smooth
+    terms : list of Straight, Levels, Smooth or Landmarked
         Those with features.
     radial : list of Radial
         The others.
@@ -210,8 +245,43 @@ class TermBank:
     def of_all_columns(self) -> Flags:
         """Which terms are functions of all columns together, of shape (n_terms,)."""
         count = sum(not isinstance(one, LeftOut) for one in self.columns)
-        first = len(self.terms) - 1 if count >= 2 else len(self.terms)
-        return np.arange(len(self.names)) > first
+        last = sum(not isinstance(one, Landmarked) for one in self.terms)
+        return np.arange(len(self.names)) > (last - 1 if count >= 2 else last)
+
+    @property
+    def approximated(self) -> Flags:
+        """Which terms have features at landmarks only, of shape (n_terms,)."""
+        return np.array([False, *(isinstance(one, Landmarked) for one in self.terms)])
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are of all terms that have some."""
+        return int(self.features(np.zeros((1, len(self.low))))[1].sum())
+
+    @property
+    def n_landmarks(self) -> int:
+        """How many landmarks functions of all columns have; 0 without any."""
+        return max(
+            (len(one.landmarks) for one in self.terms if isinstance(one, Landmarked)), default=0
+        )
+
+    def at_landmarks(self, landmarks: Array, wanted: Flags) -> TermBank:
+        """Return the bank with features for all terms.
+
+        Parameters
+        ----------
+        landmarks : ndarray of shape (n_landmarks, n_features)
+            Encoded rows, where functions of all columns are known.
+        wanted : ndarray of bool, shape (n_terms,)
+            The terms that are wanted; other functions of all columns get no features.
+        """
+        found, first = copy(self), len(self.terms) + 1
+        found.terms, found.radial = list(self.terms), []
+        for place, one in enumerate(self.radial, start=first):
+            own = landmarks if wanted[place] else landmarks[:0]
+            K = one.matrix(own, own) if len(own) else np.empty((0, 0))
+            found.terms.append(Landmarked(one, own, _root_of_inverse(K)))
+        return found
 
     def encode(self, X: Any) -> Array:
         """Return the features of rows, of shape (n_rows, n_features)."""
@@ -377,6 +447,15 @@ def _number(name: str, values: Array) -> Column:
     if not len(known) or (len(known) == len(values) and np.ptp(known) == 0.0):
         return LeftOut(name, "it has one value")
     return NumberColumn.learned(name, values)
+
+
+def _root_of_inverse(K: Array) -> Array:
+    """Return what turns values at landmarks into features, of shape (n_landmarks, rank)."""
+    if not len(K):
+        return K
+    values, vectors = np.linalg.eigh(K)
+    kept = values > _RANK * values.max(initial=0.0)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
 def _gaussian(X: Array, Z: Array, spread: float) -> Array:

@@ -283,7 +283,7 @@ def gather_rows(rows: Array, slot: Indices, where: Indices, K: Array) -> None:
 # Kernels on the samples of one SVM: how the weights of a relation meet the base kernels.
 #
 # All weights form one vector, [theta_1; ...; theta_R; lambda_1; ...; lambda_T]: a weight for each
-# base kernel under every matrix B_r of the relation, and where tasks have weights of their own,
+# base kernel under every matrix B_r of the relation, and if tasks have weights of their own,
 # under
 # each task. Products ``K v`` are kept for every base kernel and each *source* they are summed over:
 # all samples, the samples of the same cell, or all weighted by another matrix. A matrix of ones has
@@ -333,7 +333,7 @@ class KernelOperator(ABC):
 
     @property
     def fill(self) -> Fill | None:
-        """The function that computes rows of a combination, where no matrices are in memory."""
+        """The function that computes rows of a combination, if no matrices are in memory."""
         return None
 
     @abstractmethod

@@ -45,7 +45,7 @@ class Centred:
     operator : KernelOperator
         The kernels; those that are constant to rounding are zero.
     means : ndarray of shape (n_kernels, n_samples), or None
-        What was taken away from the rows of each kernel; None where nothing was.
+        What was taken away from the rows of each kernel; None if nothing was.
     """
 
     operator: KernelOperator
@@ -116,7 +116,7 @@ def _nearly_constant(operator: DenseKernels) -> Flags:
 def _centred_matrix(K: Array) -> tuple[Array, Array]:
     """Return a matrix with row and column means taken away, and what they were.
 
-    What rounding has left is made positive by a ridge of its size; where that is all there is, the
+    What rounding has left is made positive by a ridge of its size; if that is all there is, the
     matrix is zero.
     """
     size, rows = float(np.abs(K).max()), K.mean(axis=1)

@@ -45,7 +45,7 @@ def frobenius_gram(Ks: Array, sample_weight: Array) -> tuple[Array, Array]:
 
 
 def as_slice(places: Indices) -> Places:
-    """Return ascending places as a slice where they follow each other: it copies nothing."""
+    """Return ascending places as a slice if they follow each other: it copies nothing."""
     if len(places) == 0 or places[-1] - places[0] >= len(places):
         return places
     return slice(int(places[0]), int(places[-1]) + 1)

@@ -15,6 +15,7 @@ from kernelhood.paper.figures import (
     plot_task_scores,
 )
 from kernelhood.paper.jobs import COLUMNS, COMPARED, Store, StoreError
+from kernelhood.paper.literal import LiteralIteration, literal_iteration
 from kernelhood.paper.methods import offered_methods
 from kernelhood.paper.protocol import published_results, split_rows
 from kernelhood.paper.report import findings, headline, write_report
@@ -35,6 +36,7 @@ from kernelhood.paper.table import table, to_latex, to_markdown, to_text
 __all__ = [
     "COLUMNS",
     "COMPARED",
+    "LiteralIteration",
     "Store",
     "StoreError",
     "average_ranks",
@@ -46,6 +48,7 @@ __all__ = [
     "holm",
     "holm_adjust",
     "iman_davenport",
+    "literal_iteration",
     "offered_methods",
     "paired_differences",
     "plot_convergence",

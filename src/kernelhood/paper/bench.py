@@ -73,7 +73,11 @@ def report_bench(
 
 
 def report_results(
-    path: str | PathLike[str], out: str | PathLike[str] | None, *, command: str | None = None
+    path: str | PathLike[str],
+    out: str | PathLike[str] | None,
+    *,
+    methods: Sequence[str] | None = None,
+    command: str | None = None,
 ) -> Report:
     """Draw the report of a results.csv again.
 
@@ -83,10 +87,18 @@ def report_results(
         The rows.
     out : path-like or None
         Folder of the report; None takes that of the rows.
+    methods : sequence of str, optional
+        Those to show; ranks and tests are then among them.
     command : str, optional
         What was typed.
     """
     results = read_results(path)
+    if methods is not None:
+        missing = [name for name in methods if name not in set(results["method"])]
+        if missing:
+            there = ", ".join(dict.fromkeys(results["method"]))
+            raise ValueError(f"{path} has no rows of {missing[0]!r}; give methods among {there}.")
+        results = results[results["method"].isin(methods)]
     return _report(results, Path(path).parent if out is None else out, command, [])
 
 

@@ -31,7 +31,15 @@ from kernelhood.inspection.style import (
 )
 from kernelhood.paper.methods import ALIGNED, label
 from kernelhood.paper.statistics import average_ranks, critical_difference
-from kernelhood.paper.table import check_results, is_error, score_blocks, table, title, unit
+from kernelhood.paper.table import (
+    best_first,
+    check_results,
+    is_error,
+    score_blocks,
+    table,
+    title,
+    unit,
+)
 
 _STYLES = ("-", "--", ":")
 # Alignments that differ by less are told in words.
@@ -324,7 +332,7 @@ def plot_scores(results: Any) -> Any:
     for unused in axes[len(names) :]:
         unused.remove()
     for ax, name in zip(axes, names, strict=False):
-        _draw_methods(ax, results, summary[summary["dataset"] == name].sort_values("rank"), name)
+        _draw_methods(ax, results, best_first(summary[summary["dataset"] == name]), name)
     return figure
 
 
@@ -333,7 +341,7 @@ def _draw_methods(ax: Any, results: Any, lines: Any, dataset: str) -> None:
     scale = _scale(lines)
     spans = []
     for place, line in enumerate(lines.itertuples()):
-        best = line.rank == lines["rank"].min()
+        best = line.mean == lines["mean"].iloc[0]
         colour = COLOURS[0] if best else FAINT
         tasks = [
             scale * score for score in _mean_task_scores(results, dataset, line.method).values()
@@ -406,7 +414,8 @@ def plot_task_scores(results: Any, dataset: str) -> Any:
         found = _task_scores(rows, method)
         values = scale * np.array([[one.get(task, np.nan) for task in shown] for one in found])
         drawn.append(_draw_dots(ax, values, place, len(methods), label(method)))
-    _edge_marks(ax, drawn, np.argsort(summary["rank"].to_numpy(), kind="stable"))
+    order = best_first(summary.reset_index(drop=True)).index.to_numpy()
+    _edge_marks(ax, drawn, order)
     _name_rows(ax, shown, len(tasks))
     ax.set_xlabel(unit(summary["metric"].iloc[0]), fontsize=9)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import platform
@@ -44,6 +45,7 @@ from kernelhood.paper.protocol import (
     split_rows,
 )
 from kernelhood.relations import TaskRelation
+from kernelhood.solvers.neighborhood import identity_projection
 
 Row = dict[str, Any]
 
@@ -103,6 +105,8 @@ class Job:
         Where files are.
     samples : Samples or None
         A user's data; None to load them by name.
+    stratify : bool
+        Whether classes are split in the same proportions.
     """
 
     dataset: str
@@ -114,6 +118,7 @@ class Job:
     grid: str
     data_home: str | None = None
     samples: Samples | None = None
+    stratify: bool = True
 
     @property
     def candidates(self) -> list[Candidates]:
@@ -131,6 +136,7 @@ class Job:
             "train_fraction": self.train_fraction,
             "models": [[one.method, one.choices, one.grid] for one in self.candidates],
             "data": None if self.samples is None else fingerprint(self.samples),
+            **({} if self.stratify else {"stratify": False}),
         }
         return hashlib.sha256(dumps(content).encode()).hexdigest()[:16]
 
@@ -138,7 +144,8 @@ class Job:
     def split(self) -> Hashable:
         """Return what tells its split, and how models are judged there, from others."""
         mine = None if self.samples is None else id(self.samples)
-        return self.dataset, mine, self.run, self.seed, self.metric, self.train_fraction
+        drawn = self.train_fraction, self.stratify
+        return self.dataset, mine, self.run, self.seed, self.metric, *drawn
 
     @property
     def key(self) -> tuple[str, str, int, str]:
@@ -209,7 +216,8 @@ def _measure(job: Job, memory: Memory) -> Row:
     """Return what the job adds to its row."""
     seed = run_seed(job.seed, job.dataset, job.run)
     samples = job.samples or load(job.dataset, job.data_home, seed)
-    classes = samples.y if kind_of(job.dataset, job.samples) == CLASSIFICATION else None
+    classified = kind_of(job.dataset, job.samples) == CLASSIFICATION
+    classes = samples.y if classified and job.stratify else None
     share = job.train_fraction
     split = split_rows(samples.task, samples.sample_id, classes, train_fraction=share, seed=seed)
     one, best = _choose(job, samples, split, memory)
@@ -287,9 +295,23 @@ def _pictures(method: str, model: Any) -> Row:
     }
     return {
         "weights": dumps(weights),
-        "alignment": dumps(_short(model.alignment())) if method in ALIGNED else None,
+        "alignment": dumps(_short(_alignment(model))) if method in ALIGNED else None,
         "trace": dumps([_short(trace[:, 1]) for trace in model.trace_]),
     }
+
+
+def _alignment(model: Any) -> Any:
+    """Return how kernels and neighborhoods align.
+
+    No prediction of `corrected` depends on eta, so that a search cannot choose it: its
+    neighborhoods are those of eta = 4 beta, the smallest that the paper allows.
+    """
+    if getattr(model, "formulation", None) != "corrected":
+        return model.alignment()
+    shown, parts = copy.copy(model), zip(model.gram_, model.traces_, strict=True)
+    gammas = np.array([identity_projection(G, d) for G, d in parts])
+    shown.neighborhood_weights_ = model.weights_ - 0.25 * gammas
+    return shown.alignment()
 
 
 def _short(values: Any) -> Any:

@@ -79,7 +79,7 @@ def split_rows(
     task, sample_id : ndarray of shape (n_samples,)
         The task of each row, and the object that it is.
     y : ndarray of shape (n_samples,) or None
-        Classes; None for regression.
+        Classes that are split alike; None for regression, or to split without a look at them.
     train_fraction : float
         Part that trains; the rest is halved.
     seed : int

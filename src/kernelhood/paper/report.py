@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelhood.inspection.page import heading, page, pictures, plain_table
+from kernelhood.inspection.html import heading, page, pictures, plain_table
 from kernelhood.paper.figures import (
     plot_convergence,
     plot_critical_difference,
@@ -36,6 +36,7 @@ from kernelhood.paper.statistics import (
 )
 from kernelhood.paper.table import (
     as_markdown,
+    best_first,
     cell,
     grid_of_cells,
     score_blocks,
@@ -46,6 +47,7 @@ from kernelhood.paper.table import (
     to_markdown,
     to_text,
     unit,
+    validation_cells,
 )
 
 _LEVEL = 0.05
@@ -114,11 +116,11 @@ def headline(results: Any) -> str:
 def _scores_only(results: Any) -> str:
     """Return the best score of every data set."""
     lines = table(results)
-    best = lines.loc[lines.groupby("dataset", sort=False)["rank"].idxmin()]
-    found = [
-        f"{label(line.method)} scores {cell(line)} ({unit(line.metric)}) on {title(line.dataset)}"
-        for line in best.itertuples()
-    ]
+    found = []
+    for dataset, own in lines.groupby("dataset", sort=False):
+        line = next(best_first(own).itertuples())
+        shown = f"{cell(line)} ({unit(line.metric)})"
+        found.append(f"{label(line.method)} scores {shown} on {title(str(dataset))}")
     return "; ".join(found) + "."
 
 
@@ -311,6 +313,11 @@ def further_tables(results: Any) -> Iterator[tuple[str, list[str], list[list[str
             yield f"The best model by validation; {paired}", *differences_cells(results)
         if PROPOSED in tried and len(tried) > 1:
             yield f"All methods against the paper's; {paired}", *against_cells(results)
+    if "validation_score" in results.columns:
+        yield (
+            "Scores on the validation part, which chose the parameters",
+            *validation_cells(results),
+        )
     if "seconds" in results.columns:
         yield "Seconds that a run takes", *times_cells(results)
 

@@ -14,7 +14,15 @@ from kernelhood._support import import_extra
 from kernelhood.datasets._bunch import check_count, check_number
 from kernelhood.paper.jobs import COLUMNS, Job, Row, Store, do_jobs, empty_row
 from kernelhood.paper.methods import GROUPED, SHARING, UNTUNED, check_grid, check_methods
-from kernelhood.paper.protocol import METRICS, check_datasets, choose_metrics, has_groups, kind_of
+from kernelhood.paper.protocol import (
+    CLASSIFICATION,
+    METRICS,
+    check_datasets,
+    choose_metrics,
+    has_groups,
+    kind_of,
+)
+from kernelhood.paper.rivals import check_installed
 from kernelhood.parallel import WorkerDied, run_as_completed
 
 _NUMBERS = ("score", "validation_score", "gap", "seconds", "fit_seconds", "train_fraction")
@@ -27,6 +35,7 @@ def plan(
     runs: int = 3,
     metric: str | Iterable[str] | None = None,
     train_fraction: float = 0.2,
+    stratify: bool = True,
     grid: str = "quick",
     seed: int = 0,
     data_home: str | PathLike[str] | None = None,
@@ -39,6 +48,7 @@ def plan(
         raise ValueError(f"train_fraction={train_fraction!r} must leave something on both sides.")
     chosen, names = check_datasets(datasets), check_methods(methods)
     check_grid(grid)
+    check_installed(names)
     kinds = {dataset: kind_of(dataset, samples) for dataset, samples in chosen.items()}
     metrics = choose_metrics(metric, kinds.values())
     home = None if data_home is None else fspath(data_home)
@@ -49,7 +59,18 @@ def plan(
             "give data sets with task_groups, such as landmine."
         )
     jobs = [
-        Job(dataset, method, number, seed, metrics[kinds[dataset]], share, grid, home, samples)
+        Job(
+            dataset,
+            method,
+            number,
+            seed,
+            metrics[kinds[dataset]],
+            share,
+            grid,
+            home,
+            samples,
+            stratify or kinds[dataset] != CLASSIFICATION,
+        )
         for dataset, samples in chosen.items()
         for number in range(runs)
         for method in names
@@ -78,6 +99,7 @@ def run(
     runs: int = 3,
     metric: str | Iterable[str] | None = None,
     train_fraction: float = 0.2,
+    stratify: bool = True,
     grid: str = "quick",
     seed: int = 0,
     data_home: str | PathLike[str] | None = None,
@@ -94,7 +116,7 @@ def run(
         Names among digits, landmine, letter, spam, sarcos and load, or data sets of your own with
         X, y and task, and sample_id where tasks share objects.
     methods : str or iterable of str, optional
-        Names among `offered_methods`; all but boosting and one-hot-svm by default.
+        Names among `offered_methods`; by default those of the paper and the variants of MT-ONMKL.
     runs : int
         Random splits of every data set.
     metric : str or iterable of str, optional
@@ -102,6 +124,8 @@ def run(
         `kernelhood` has the probabilities that log_loss needs.
     train_fraction : float
         Part that trains; the rest is halved to validate and to test.
+    stratify : bool
+        Whether the classes of every task are split in the same proportions. The paper does not say.
     grid : {"quick", "paper", "wide"}
         Hyper-parameters to choose from.
     seed : int
@@ -138,6 +162,7 @@ def run(
         runs=runs,
         metric=metric,
         train_fraction=train_fraction,
+        stratify=stratify,
         grid=grid,
         seed=seed,
         data_home=data_home,

@@ -101,6 +101,28 @@ def times_cells(results: Any) -> tuple[list[str], list[list[str]]]:
     return head, body
 
 
+def validation_cells(results: Any) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table of scores on the part that chose the parameters.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows with dataset, method, score, validation_score and metric.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kernelhood.paper.table import validation_cells
+    >>> rows = {"dataset": "letter", "method": ["kta", "itl"], "metric": "accuracy", "score": 0.9}
+    >>> validation_cells(pd.DataFrame({**rows, "validation_score": [0.92, 0.94]}))[1]
+    [['KTA', '92.00', '2'], ['ITL', '94.00', '1']]
+    """
+    known = results.assign(score=results["validation_score"].where(results["score"].notna()))
+    head, body = grid_of_cells(known)
+    kept = [place for place, name in enumerate(head[:-1]) if name != "paper"]
+    return [head[n] for n in kept], [[row[n] for n in kept] for row in body]
+
+
 def as_markdown(head: list[str], body: list[list[str]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
@@ -135,8 +157,7 @@ class Blocks:
     methods : tuple of str
         The methods, in the order in which they occur.
     scores : ndarray of shape (n_blocks, n_methods)
-        Means over runs, errors with the opposite sign. Where the metric is known they are rounded
-        as in print, so that scores that look equal are.
+        Means over runs, errors with the opposite sign; in percent where scores are shown so.
     """
 
     names: tuple[str, ...]
@@ -190,17 +211,9 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
     means = means.reindex(columns=list(methods)).dropna()
     origin = dict(zip(rows["block"], rows["dataset"], strict=True))
     signs = np.array([-1.0 if is_error(found, origin[name]) else 1.0 for name in means.index])
-    scores = means.to_numpy(dtype=np.float64)
-    if "metric" in found.columns:
-        scales = [_scale_of(_metric_of(found, origin[name])) for name in means.index]
-        scores = np.array(
-            [
-                [_as_printed(one, scale) for one in line]
-                for line, scale in zip(scores, scales, strict=True)
-            ]
-        )
-    signed = signs[:, None] * scores.reshape(len(means), len(methods))
-    return Blocks(tuple(means.index), methods, signed)
+    scales = np.array([_scale_of(_metric_of(found, origin[name])) for name in means.index])
+    scores = means.to_numpy(dtype=np.float64).reshape(len(means), len(methods))
+    return Blocks(tuple(means.index), methods, (signs * scales)[:, None] * scores)
 
 
 def ranked_methods(results: Any) -> tuple[str, ...]:
@@ -236,8 +249,9 @@ def table(results: Any) -> Any:
     -------
     DataFrame
         Columns dataset, method, metric, runs, mean, error (standard error of the mean over runs),
-        rank (1 is the best; ties share ranks) and published, the paper's figure or NaN. Scores are
-        in percent where `metric` is accuracy or auc.
+        rank (1 is the best; ties share ranks) among the methods that were tried on every data set,
+        NaN for others, and published, the paper's figure or NaN. Scores are in percent where
+        `metric` is accuracy or auc.
 
     Examples
     --------
@@ -252,9 +266,9 @@ def table(results: Any) -> Any:
     lines["metric"] = [_metric_of(found, name) for name in lines["dataset"]]
     scales = np.array([_scale_of(name) for name in lines["metric"]])
     errors = np.array([is_error(found, name) for name in lines["dataset"]], dtype=bool)
-    shown = lines["mean"].where(errors, -lines["mean"])
-    signed = pd.Series(map(_as_printed, shown, scales), index=lines.index, dtype=float)
-    lines["rank"] = signed.groupby(lines["dataset"]).rank()
+    signed = lines["mean"].where(errors, -lines["mean"])
+    ranked = lines["method"].isin(ranked_methods(results))
+    lines["rank"] = signed.where(ranked).groupby(lines["dataset"]).rank()
     printed = [
         published_score(line.dataset, line.method, line.metric) for line in lines.itertuples()
     ]
@@ -263,6 +277,13 @@ def table(results: Any) -> Any:
         lines[name] *= scales
     columns = ["dataset", "method", "metric", "runs", "mean", "error", "rank", "published"]
     return lines[columns]
+
+
+def best_first(lines: Any) -> Any:
+    """Return the lines of one data set in a `table`, the best mean first."""
+    metric = lines["metric"].iloc[0]
+    falls = metric not in METRICS or METRICS[metric].greater_is_better
+    return lines.sort_values("mean", ascending=not falls, kind="stable")
 
 
 def _metric_of(results: Any, dataset: str) -> str:
@@ -279,11 +300,6 @@ def _scale_of(metric: str) -> float:
 def _decimals(value: float) -> int:
     """Return how many decimals are printed; errors below one have more, or would look alike."""
     return 4 if abs(value) < 1.0 else 2
-
-
-def _as_printed(value: float, scale: float) -> float:
-    """Return a score as it is printed, so that what looks equal is."""
-    return round(scale * value, _decimals(scale * value))
 
 
 def cell(line: Any, *, plus_minus: str = "±") -> str:
@@ -327,13 +343,14 @@ def _cells(line: Any, with_paper: bool, absent: str) -> list[str]:
     if line is None:
         return [absent, ""] + [""] * with_paper
     paper = "" if np.isnan(line.published) else f"{line.published:.2f}"
-    return [cell(line), f"{line.rank:g}"] + [paper] * with_paper
+    rank = "" if np.isnan(line.rank) else f"{line.rank:g}"
+    return [cell(line), rank] + [paper] * with_paper
 
 
 def _averages(results: Any, summary: Any) -> list[str]:
     """Return the average rank of each method among those that were tried on every data set."""
     ranks = summary.pivot(index="dataset", columns="method", values="rank")
-    means = ranks[list(ranked_methods(results))].dropna().rank(axis=1).mean()
+    means = ranks[list(ranked_methods(results))].dropna().mean()
     found = [means.get(method, np.nan) for method in dict.fromkeys(summary["method"])]
     return ["" if np.isnan(mean) else f"{mean:.2f}" for mean in found]
 

@@ -1,4 +1,4 @@
-"""Penalties: what kernel weights cost and where they may be, one file a penalty."""
+"""Penalties: what kernel weights cost and where they may be, one file for each."""
 
 from kernelhood.penalties.base import DualPoint, Fixed, Penalty, Proposal
 from kernelhood.penalties.linear import Linear

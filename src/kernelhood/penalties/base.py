@@ -115,7 +115,7 @@ class Penalty(ABC):
         """Return the weights to start from."""
 
     def least(self, weights: Array, q: Array) -> Array:
-        """Return the least weights that a step may lead to where no kernel stands for another.
+        """Return the least weights that a step may lead to if no kernel stands for another.
 
         A kernel's q may then rise steeply as its weight falls, which the Hessian does not know of,
         and from zero the way back is long.

@@ -87,7 +87,7 @@ class Linear(Penalty):
         return _straightened(self.price, weights, q)
 
     def candidates(self, weights: Array, q: Array) -> Flags | None:
-        """Leave out kernels whose q is far below their price, where there are many."""
+        """Leave out kernels whose q is far below their price, if there are many."""
         if len(weights) <= _FEW:
             return None
         return np.asarray((weights > 0.0) | (q > _CLOSE * self.price))

@@ -109,7 +109,7 @@ class Quadratic(Penalty):
         return kept, size * float(np.median(ratio)) / norms[kept]
 
     def candidates(self, weights: Array, q: Array) -> Flags | None:
-        """Leave out kernels whose slope is far from falling, where there are many."""
+        """Leave out kernels whose slope is far from falling, if there are many."""
         if len(weights) <= _FEW:
             return None
         slope = self.slope(weights)
@@ -173,7 +173,7 @@ class Distance(Quadratic):
         For every such u and weights >= 0, ``(q - eta slack)'weights <= eta weights'Gu``, and what
         the distance leaves of this is largest at ``weights = centre + u``. The best u leads to the
         maximiser that defines the conjugate. It is computed as the difference of two weights, and
-        once more as a small move, which keeps its digits where it is one.
+        once more as a small move, which keeps its digits if it is one.
         """
         wanted, nothing = dual.q / self.eta - self.slack, np.zeros(len(dual.q))
         x = solve_nonneg_qp(self.G, -wanted - self.G @ self.centre, nothing, self.centre)
@@ -181,7 +181,7 @@ class Distance(Quadratic):
         return dual.gain - self.eta * min(costs)
 
     def _small_move(self, wanted: Array) -> Array:
-        """Return the best u where it is small: no positive weight of the centre falls to 0.
+        """Return the best u if it is small: no positive weight of the centre falls to 0.
 
         Then u is free where the centre is positive and not negative elsewhere. The free part is
         eliminated; kernels that it spans add nothing to it.
@@ -217,7 +217,7 @@ class Distance(Quadratic):
         return float(self.centre @ Gu + 0.5 * (move @ Gu) + digits_lost)
 
     def start(self) -> Array:
-        """Return the centre, or equal weights where it is 0."""
+        """Return the centre, or equal weights if it is 0."""
         return self.centre if self.centre.any() else free_start(len(self.centre))
 
     def restricted(self, kept: Flags, scale: Array) -> Self:

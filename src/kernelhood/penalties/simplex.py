@@ -102,7 +102,7 @@ class Simplex(Penalty):
         return Proposal(solve_nonneg_qp(A, slope - A @ weights, self.row, weights))
 
     def candidates(self, weights: Array, q: Array) -> Flags | None:
-        """Leave out kernels that are far from the best for their price, where there are many."""
+        """Leave out kernels that are far from the best for their price, if there are many."""
         if len(weights) <= _FEW:
             return None
         held = self.row > 0.0
@@ -122,7 +122,7 @@ class Simplex(Penalty):
         return super().contains(weights) and abs(spent - self.budget) <= _ROUNDING * self.budget
 
     def nearest(self, weights: Array) -> Array:
-        """Return the weights scaled to the budget; equal ones where they have no share in it."""
+        """Return the weights scaled to the budget; equal ones if they have no share in it."""
         kept = np.maximum(weights, 0.0)
         spent = float(self.row @ kept)
         if spent <= 0.0:
@@ -132,7 +132,7 @@ class Simplex(Penalty):
 
 # A reward for concentrated kernels at a fixed trace: ``R = -(reward/2) weights'G weights``.
 #
-# `normalized`: the objective is convex minus convex. Weights are stationary where they solve the
+# `normalized`: the objective is convex minus convex. Weights are stationary if they solve the
 # convex problem with the tangent of R at these weights in its place, a simplex with the prices
 # ``-reward G weights``: the gap of that problem is the certificate.
 

@@ -335,7 +335,7 @@ class TaskMatrices:
 
 
 def as_task_matrices(given: Any) -> TaskMatrices:
-    """Return matrices by their structure, where it can be seen.
+    """Return matrices by their structure, if it can be seen.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def as_task_matrices(given: Any) -> TaskMatrices:
 
 
 def grouped(F: Any) -> TaskMatrix:
-    """Return ``F F'``; ones where all tasks are in one group, a diagonal where none share any."""
+    """Return ``F F'``; ones if all tasks are in one group, a diagonal if none share any."""
     if np.all(np.diff(F.indptr) == 1):
         n_seen = len(np.unique(F.indices))
         if n_seen == 1 and np.all(F.data == 1.0):

@@ -4,5 +4,14 @@ from kernelhood.search.grid import paper_grid
 from kernelhood.search.scoring import task_scorer
 from kernelhood.search.search import KernelSearchCV
 from kernelhood.search.splits import TaskShuffleSplit, TaskStratifiedKFold
+from kernelhood.search.time_splits import LeaveTasksOut, TaskTimeSplit
 
-__all__ = ["KernelSearchCV", "TaskShuffleSplit", "TaskStratifiedKFold", "paper_grid", "task_scorer"]
+__all__ = [
+    "KernelSearchCV",
+    "LeaveTasksOut",
+    "TaskShuffleSplit",
+    "TaskStratifiedKFold",
+    "TaskTimeSplit",
+    "paper_grid",
+    "task_scorer",
+]

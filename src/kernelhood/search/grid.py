@@ -151,7 +151,7 @@ _OWN: dict[str, dict[str, tuple[Any, ...]]] = {
     "avmtmkl": {},
     "mt-mkl": {},
     "rpkl": {"spread_level": (1, 2, 3)},
-    "onjkl": {"rho": tuple(2.0**k for k in range(-10, 11, 4))},
+    "onjkl": {"rho": tuple(2.0**k for k in (-10, -6, -2, -1, 2, 6, 10, 14, 18, 22, 26, 30))},
     "kta": {"eta": _POWERS},
     "pooled": {},
 }
@@ -162,7 +162,8 @@ def paper_grid(method: str = "mt-onmkl") -> dict[str, list[Any]]:
 
     C runs over :math:`2^{-13}, \dots, 2^{13}` for every method, eta and beta over
     :math:`2^0, \dots, 2^{40}`, RPKL's spread level over 1, 2, 3. The paper gives no grid for
-    ONJKL's rho: :math:`2^{-10}, 2^{-6}, \dots, 2^{10}` are used.
+    ONJKL's rho: :math:`2^{-10}, 2^{-6}, \dots, 2^{30}` are used, and 1/2, for which the matrix is
+    that of print, :math:`K + (Y\alpha)(Y\alpha)'`.
 
     Parameters
     ----------

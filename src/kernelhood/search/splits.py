@@ -36,11 +36,33 @@ from kernelhood.search.chain import Chain, Prepared
 Split = tuple[Indices, Indices]
 
 
-class _TaskSplitter(BaseCrossValidator):
-    """What both splitters share: reading tasks, classes and groups into lists of units."""
+class _KnowsTasks(BaseCrossValidator):
+    """What all splitters share: the tasks of the rows, from a vector or a column of X."""
 
     n_splits: int
     task_column: int | str | None
+
+    def _names(self, X: Any, task: Any, n: int) -> list[Hashable]:
+        if self.task_column is not None:
+            task = take_column(X, self.task_column)[1]
+        return [0] * n if task is None else list(check_task(task, n).tolist())
+
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, task: Any = None
+    ) -> int:
+        """Return the number of splits, whatever the data.
+
+        Parameters
+        ----------
+        X, y, groups, task
+            Not used.
+        """
+        return self.n_splits
+
+
+class _TaskSplitter(_KnowsTasks):
+    """Splits within tasks: tasks, classes and groups make lists of units."""
+
     random_state: Any
 
     def split(
@@ -79,23 +101,6 @@ class _TaskSplitter(BaseCrossValidator):
                     "to train. Take fewer splits, or name fewer tasks."
                 )
             yield everything[~inside], everything[inside]
-
-    def _names(self, X: Any, task: Any, n: int) -> list[Hashable]:
-        if self.task_column is not None:
-            task = take_column(X, self.task_column)[1]
-        return [0] * n if task is None else list(check_task(task, n).tolist())
-
-    def get_n_splits(
-        self, X: Any = None, y: Any = None, groups: Any = None, *, task: Any = None
-    ) -> int:
-        """Return the number of splits, whatever the data.
-
-        Parameters
-        ----------
-        X, y, groups, task
-            Not used.
-        """
-        return self.n_splits
 
     def _test_units(self, units: list[list[Indices]], rng: Any) -> Iterator[list[Indices]]:
         """Yield the units of every test part."""
@@ -268,7 +273,7 @@ def as_splits(
         cv = TaskShuffleSplit(1, test_size=float(cv), random_state=0)
     elif isinstance(cv, (int, np.integer)):
         cv = TaskStratifiedKFold(int(cv))
-    if isinstance(cv, _TaskSplitter):
+    if isinstance(cv, _KnowsTasks):
         own = None if cv.task_column is not None else task
         pairs = cv.split(X, y if classes else None, groups, task=own)
     elif hasattr(cv, "split"):

@@ -208,14 +208,14 @@ class Block:
         return H * (self.units.value / self.units.weight**2)
 
     def predicted(self, weights: Array, point: BlockPoint) -> BlockPoint | None:
-        """Return the point that the Hessian at another one makes expect; None where none is known.
+        """Return the point that the Hessian at another one makes expect; None if none is known.
 
         Its values are true ones. What it costs is the product of its change with the kernels.
         """
         return None
 
     def _part_of(self, weights: Array, point: BlockPoint) -> Part:
-        """Return the samples with the rows of a point's SVM, where that was the last one."""
+        """Return the samples with the rows of a point's SVM, if that was the last one."""
         if self._last is not None and self._last[0] is point.v:
             return self._last[1]
         theta = weights / self.units.weight
@@ -420,7 +420,7 @@ class LeastSquares(Block):
         )
 
     def _matrix(self, theta: Array, jitter: float) -> Array:
-        """Return ``K + diag(1 / cost)`` in the room for rows, made definite where it has to be."""
+        """Return ``K + diag(1 / cost)`` in the room for rows, made definite if it has to be."""
         operator, rows = self.operator, self._rows
         assert rows is not None
         kernel = operator.combined(theta, 0.0, rows)

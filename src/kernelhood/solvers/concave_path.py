@@ -6,7 +6,8 @@ The path starts at w = 0, where the problem is convex, and follows w upwards wit
 loop, which take the whole curvature, that of the SVM and that of the quadratic, where the
 convex-concave procedure takes only the tangent of the latter and creeps. Only the last w is solved
 to the gap: those before it are followed by a few SVMs each. There are many stationary points; the
-one that the path leads to is given up for a lower one that is reached from a kernel alone.
+one that the path leads to is given up for a lower one that is reached from a kernel alone, or from
+two kernels.
 """
 
 from __future__ import annotations
@@ -28,54 +29,69 @@ _DOUBLINGS = 9
 _ROUGH = 1e-2
 _SVMS_AT_FIRST, _SVMS_ON_THE_WAY = 15, 3
 
+#: Where candidates lie between two kernels.
+SHARES: tuple[float, ...] = (0.5,)
+
 
 class SingleKernels:
-    """What is known of the SVMs with each kernel alone; it serves all rewards of one loss.
+    """What is known of the SVMs with one or two kernels; it serves all rewards of one loss.
 
-    A concave penalty has many local minima, and its steps end in the nearest one. The corners are
-    the other candidates: without any SVM the penalty there is known, and every dual vector that was
-    ever found bounds the SVM's part from below. Only corners that may be better are solved.
+    A concave penalty has many local minima, and its steps end in the nearest one. The other
+    candidates are the corners, each kernel alone, and points between two corners. Without any SVM
+    the penalty there is known, and every dual vector that was ever found bounds the SVM's part from
+    below. Only candidates that may be better are solved.
 
     Parameters
     ----------
     blocks : sequence of Block
-        The SVMs. Weights of single tasks have no corners: they leave the others no kernel.
+        The SVMs. Weights of single tasks are not among the candidates: they leave the others no
+        kernel. Nor are two kernels where tasks are solved together, since each costs a large SVM.
     row : ndarray of shape (n_weights,)
         Coefficients of the budget.
     budget : float
         What ``row'weights`` has to be.
     G : ndarray of shape (n_weights, n_weights)
         Frobenius products of the base kernels.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_candidates, n_weights)
+        The candidates, the corners first.
+    norms : ndarray of shape (n_candidates,)
+        Squared Frobenius norms of their kernels.
+    bounds : ndarray of shape (n_candidates,)
+        Lower bounds of the SVM's value.
     """
 
     def __init__(self, blocks: Sequence[Block], row: Array, budget: float, G: Array) -> None:
-        self.blocks, self.n_weights = blocks, len(row)
+        self.blocks = blocks
         operator = blocks[0].operator
-        number = operator.n_kernels * len(operator.matrices)
-        row = row[:number]
-        self.weights = np.where(row > 0.0, budget / np.where(row > 0.0, row, 1.0), 0.0)
-        self.norms = self.weights**2 * np.diagonal(G)[:number]
-        self.bounds = np.where(row > 0.0, 0.0, np.inf)
+        alone = np.flatnonzero(row[: operator.n_kernels * len(operator.matrices)] > 0.0)
+        corners = np.zeros((len(alone), len(row)))
+        corners[np.arange(len(alone)), alone] = budget / row[alone]
+        first, second = np.triu_indices(len(alone), 1)
+        shares = SHARES if len(operator.matrices) == 1 else ()
+        mixed = [(1.0 - share) * corners[first] + share * corners[second] for share in shares]
+        self.weights = np.vstack([corners, *mixed])
+        self.norms = np.einsum("cm,ml,cl->c", self.weights, G, self.weights)
+        self.bounds = np.zeros(len(self.weights))
         self.solved: dict[int, Solution] = {}
 
     def learn(self, found: Solution) -> None:
         """Raise the bounds of the SVMs' values by a dual vector of the same loss."""
-        bounds = found.gain - found.q[: len(self.weights)] * self.weights
-        self.bounds = np.maximum(self.bounds, bounds)
+        self.bounds = np.maximum(self.bounds, found.gain - self.weights @ found.q)
 
     def lowest(self, rewards: Array) -> tuple[Array, Array]:
-        """Return for each reward the corner that may be lowest, and a bound of its objective."""
+        """Return for each reward the candidate that may be lowest, and a bound of its objective."""
         bounds = self.bounds - 0.5 * np.asarray(rewards)[:, None] * self.norms
         which = np.argmin(bounds, axis=1)
         return which, bounds[np.arange(len(which)), which]
 
-    def solve(self, corner: int) -> Solution:
-        """Return the SVMs with one kernel alone, as accurate as a start has to be."""
-        weights = np.zeros(self.n_weights)
-        weights[corner] = self.weights[corner]
-        found = solve(Problem(self.blocks, Fixed(weights)), max_iter=1)
+    def solve(self, candidate: int) -> Solution:
+        """Return the SVMs at a candidate, as accurate as a start has to be."""
+        found = solve(Problem(self.blocks, Fixed(self.weights[candidate])), max_iter=1)
         self.learn(found)
-        self.solved[corner] = found
+        self.solved[candidate] = found
         return found
 
 
@@ -104,7 +120,7 @@ def solve_concave(
         The solution of the same problem with a larger C, as a start for this one: where C falls,
         the reward rises against the SVM's value.
     corners : SingleKernels, optional
-        What is known of the kernels alone, kept for all rewards of one loss.
+        What is known of one or two kernels, kept for all rewards of one loss.
     tol : float
         Relative gap of the tangent problem that a stationary point has to solve.
     max_iter : int
@@ -131,27 +147,27 @@ def solve_concave(
             n_solved += known.n_iter
     found = solve(Problem(blocks, penalty), start=known, tol=tol, max_iter=max_iter)
     n_solved += found.n_iter
-    return _best_corner(found, corners, penalty, n_solved, tol=tol, max_iter=max_iter)
+    return _best_start(found, corners, penalty, n_solved, tol=tol, max_iter=max_iter)
 
 
-def _best_corner(
+def _best_start(
     found: Solution, corners: SingleKernels, penalty: Concave, n_solved: int, **limits: Any
 ) -> Solution:
-    """Return the solution, or the one that starts from a corner where that is lower."""
+    """Return the solution, or the one that starts from a candidate where that is lower."""
     tried: set[int] = set()
     corners.learn(found)
     while True:
-        (corner,), (bound,) = corners.lowest(np.array([penalty.reward]))
+        (candidate,), (bound,) = corners.lowest(np.array([penalty.reward]))
         missing = max(found.objective - bound, 0.0)
         better = relative_gap(missing, found.objective, found.svm_value) > limits["tol"]
-        if not better or corner in tried:
+        if not better or candidate in tried:
             return found._replace(n_iter=n_solved)
-        if corner not in corners.solved:
-            n_solved += corners.solve(corner).n_iter
+        if candidate not in corners.solved:
+            n_solved += corners.solve(candidate).n_iter
             continue
-        tried.add(corner)
+        tried.add(candidate)
         problem = Problem(corners.blocks, penalty)
-        other = solve(problem, start=corners.solved[corner], **limits)
+        other = solve(problem, start=corners.solved[candidate], **limits)
         corners.learn(other)
         n_solved += other.n_iter
         found = min(found, other, key=lambda one: one.objective)
@@ -177,7 +193,7 @@ def solved_rewards(
     tol : float
         Relative gap to accept.
     corners : SingleKernels, optional
-        The solution must not be beaten by one of them.
+        The solution must not be beaten by one of their candidates.
     """
     row, pull = penalty.row, penalty.G @ found.weights
     norm = float(pull @ found.weights)

@@ -25,9 +25,11 @@ from their prediction by all others by ``Z_gg^-1 a_g``, with the covariance ``Z_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -70,7 +72,7 @@ class Level:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The rows of every group, as slices where they are next to each other."""
+        """The rows of every group, as slices if they are next to each other."""
         order = np.argsort(self.groups, kind="stable")
         edges = np.flatnonzero(np.diff(self.groups[order])) + 1
         found: list[Block] = []
@@ -159,9 +161,18 @@ class Model:
         self.places = [np.flatnonzero(level.terms) for level in self.levels]
         self.n_weights = sum(map(len, self.places)) + 1
 
-    def with_targets(self, z: Array, noise: Array) -> Model:
+    def with_targets(self, z: Array, noise: Array) -> Self:
         """Return the model of other targets with other noise."""
-        return Model(self.terms, self.levels, z, noise, self.tau, self.fixed_noise)
+        return self._changed(z=z, noise=noise)
+
+    def of_logits(self, tau: float) -> Self:
+        """Return the model with a prior of another scale, and noise that is given."""
+        return self._changed(tau=tau, fixed_noise=True)
+
+    def _changed(self, **changes: Any) -> Self:
+        found = copy(self)
+        vars(found).update(changes)
+        return found
 
     def take(self, rows: Indices) -> Model:
         """Return the model of some of the rows."""
@@ -183,7 +194,8 @@ class Model:
             at += len(places)
         return found
 
-    def _joined(self, values: Array, noise: float) -> Array:
+    def joined(self, values: Array, noise: float) -> Array:
+        """Return the weights that a matrix of shape (n_levels, n_terms) holds, and the noise's."""
         own = [row[places] for row, places in zip(values, self.places, strict=True)]
         return np.concatenate([*own, [noise]])
 
@@ -209,8 +221,18 @@ class Model:
                     own += weight * K[at]
             found[at] += own
 
-    def traces(self, Z: Array, noise: Array) -> Array:
-        """Return the trace of Z with what each weight is multiplied with."""
+    def factors(self, theta: Array) -> list[Factor]:
+        """Return the factor of Sigma, one for each noise there is."""
+        S, found = self.covariance(theta), []
+        for noise in self.noise.T:
+            own = S.copy()
+            own.flat[:: len(own) + 1] += theta[-1] * noise
+            found.append(Factor(own))
+        return found
+
+    def traces(self, factor: Factor, noise: Array) -> Array:
+        """Return the trace of Sigma^-1 with what each weight is multiplied with."""
+        Z = factor.inverse
         found = np.zeros((len(self.levels), self.terms.n_terms))
         first = len(self.terms.sizes)
         for values, level in zip(found, self.levels, strict=True):
@@ -223,7 +245,7 @@ class Model:
                 for m in np.flatnonzero(of_matrices):
                     values[first + m] += np.vdot(Z[at], self.terms.matrices[m][at])
             values[:first] = np.bincount(self.terms.term_of[used], sums, first)
-        return self._joined(found, float(np.diagonal(Z) @ noise))
+        return self.joined(found, float(np.diagonal(Z) @ noise))
 
     def products(self, a: Array, noise: Array) -> Array:
         """Return what each weight is multiplied with times a vector, of shape (n, n_weights)."""
@@ -287,6 +309,21 @@ class Factor:
         """Return ``L^-1 right``."""
         return np.asarray(solve_triangular(self.L, right, lower=True, check_finite=False))
 
+    def quadratic(self, right: Array) -> Array:
+        """Return ``right' S^-1 right``."""
+        half = self.half(right)
+        return np.asarray(half.T @ half)
+
+    def blocks(self, groups: Sequence[Indices]) -> Iterator[Array]:
+        """Yield the block of ``S^-1`` of every group of rows."""
+        for rows in groups:
+            yield self.inverse[rows[:, None], rows]
+
+    @property
+    def diagonal(self) -> Array:
+        """The diagonal of ``S^-1``."""
+        return np.diagonal(self.inverse)
+
     @cached_property
     def inverse(self) -> Array:
         """``S^-1``, of shape (n, n)."""
@@ -321,12 +358,7 @@ class Point:
 
     def __init__(self, model: Model, theta: Array) -> None:
         self.model, self.theta = model, theta
-        S, n = model.covariance(theta), len(model.z)
-        self.factors = []
-        for noise in model.noise.T:
-            own = S.copy()
-            own.flat[:: n + 1] += theta[-1] * noise
-            self.factors.append(Factor(own))
+        self.factors = model.factors(theta)
         self.a = np.column_stack(
             [factor.solve(z) for factor, z in zip(self.factor_of, model.z.T, strict=True)]
         )
@@ -347,7 +379,8 @@ class Point:
     @property
     def log_evidence(self) -> float:
         """The logarithm of the density of the targets at these weights."""
-        return -self.fit - self.half_logs - 0.5 * self.model.z.size * float(np.log(2.0 * np.pi))
+        constant = 0.5 * self.model.z.size * float(np.log(2.0 * np.pi))
+        return -self.fit - self.half_logs - constant
 
     @cached_property
     def products(self) -> list[Array]:
@@ -367,7 +400,7 @@ class Point:
         found = self.model.prior(self.theta)[1]
         times = self.model.z.shape[1] // len(self.factors)
         for factor, noise in zip(self.factors, self.model.noise.T, strict=True):
-            found += 0.5 * times * self.model.traces(factor.inverse, noise)
+            found += 0.5 * times * self.model.traces(factor, noise)
         if self.model.fixed_noise:
             found[-1] = self.q[-1]
         return found
@@ -377,8 +410,7 @@ class Point:
         """The average of the observed and the expected Hessian of J, without the prior's."""
         found = np.zeros((len(self.theta), len(self.theta)))
         for factor, own in zip(self.factor_of, self.products, strict=True):
-            half = factor.half(own)
-            found += 0.5 * half.T @ half
+            found += 0.5 * factor.quadratic(own)
         return found
 
     @cached_property
@@ -405,7 +437,7 @@ class Point:
     def posterior(self, target: int = 0) -> tuple[Array, Array]:
         """Return mean and variance of the function at the rows, of shape (n,) each."""
         noise = self.theta[-1] * self._noise_of[target]
-        precision = np.diagonal(self.factor_of[target].inverse)
+        precision = self.factor_of[target].diagonal
         mean = self.model.z[:, target] - noise * self.a[:, target]
         return mean, np.maximum(noise - noise**2 * precision, 0.0)
 
@@ -434,10 +466,9 @@ def left_out(factor: Factor, a: Array, groups: Sequence[Indices]) -> tuple[Array
     groups : sequence of ndarray of int
         Rows that are left out together; NaN is returned for rows in no group.
     """
-    Z = factor.inverse
     residual, variance = np.full_like(a, np.nan), np.full_like(a, np.nan)
-    for rows in groups:
-        block = np.linalg.inv(Z[rows[:, None], rows])
+    for rows, precision in zip(groups, factor.blocks(groups), strict=True):
+        block = np.linalg.inv(precision)
         residual[rows], variance[rows] = block @ a[rows], np.diagonal(block)
     return residual, variance
 

@@ -39,7 +39,7 @@ class Factor:
 
     @classmethod
     def of(cls, A: Array, group_starts: Indices) -> Factor | None:
-        """Factorise a symmetric matrix in its own memory; None where it is not definite."""
+        """Factorise a symmetric matrix in its own memory; None if it is not definite."""
         potrf = lapack.spotrf if A.dtype == np.float32 else lapack.dpotrf
         L, info = potrf(A.T, lower=1, clean=0, overwrite_a=1)
         return cls(L, group_starts) if info == 0 else None

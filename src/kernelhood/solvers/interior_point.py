@@ -52,7 +52,7 @@ def sides_of(loss: BoxLoss) -> Sides:
 
 
 def centre(sides: Sides, loss: BoxLoss, trace: float) -> Point:
-    """Return a point to start from where nothing is known but the trace of the kernel."""
+    """Return a point to start from if nothing is known but the trace of the kernel."""
     x = np.minimum(0.5 * sides.cap, len(loss.target) / max(trace, 1e-300))
     ones, level = np.ones_like(x), np.zeros(len(loss.group_starts) - 1)
     return Point(x, sides.cap - x, ones, ones, level)

@@ -104,7 +104,7 @@ def fit_labels(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
     labels, weight = model.z, 1.0 / model.noise
     centre = np.average(labels, axis=0, weights=np.broadcast_to(weight, labels.shape))
     spread = np.maximum(np.sqrt(1.0 - centre**2), 1e-3)
-    numbers = Model(model.terms, model.levels, (labels - centre) / spread, model.noise, model.tau)
+    numbers = model.with_targets((labels - centre) / spread, model.noise)
     first, count = maximise_evidence(numbers, theta, tol=tol, max_iter=max_iter)
     omega = np.full_like(labels, 0.25) * weight
     given = _logits(model).with_targets(0.5 * labels * weight / omega, 1.0 / omega)
@@ -113,8 +113,7 @@ def fit_labels(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
 
 def _logits(model: Model) -> Model:
     """Return the model of logits, whose noise is given, of a model of labels."""
-    tau = LOGIT_PRIOR * model.tau
-    return Model(model.terms, model.levels, model.z, model.noise, tau, True)
+    return model.of_logits(LOGIT_PRIOR * model.tau)
 
 
 def fit_logistic(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
@@ -181,6 +180,17 @@ def settled_logits(model: Model, theta: Array) -> Point:
     return found
 
 
+def settle(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
+    """Return the posterior of the logits at weights that stay as they are.
+
+    Parameters
+    ----------
+    model, theta, tol, max_iter
+        As `fit_logistic` takes them; only the first two are used.
+    """
+    return Found(settled_logits(model, theta), 0, 0.0)
+
+
 def _bound(labels: Array, weight: Array, mean: Array, variance: Array, a: Array) -> float:
     """Return what depends on the means of logits ``K a`` in the bound of the evidence."""
     c = np.sqrt(mean**2 + variance)
@@ -198,8 +208,18 @@ def log_losses(labels: Array, mean: Array, variance: Array) -> Array:
     mean, variance : ndarray of shape (n, n_targets)
         Of the logits.
     """
-    # The mean of the logistic function over a Gaussian (MacKay).
-    return np.logaddexp(0.0, -labels * mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
+    return np.logaddexp(0.0, -labels * averaged(mean, variance))
+
+
+def averaged(mean: Array, variance: Array) -> Array:
+    """Return the logits of the mean of the logistic function over a Gaussian (MacKay).
+
+    Parameters
+    ----------
+    mean, variance : ndarray
+        Of the logits.
+    """
+    return np.asarray(mean / np.sqrt(1.0 + np.pi / 8.0 * variance))
 
 
 def _polya_gamma(point: Point) -> Array:

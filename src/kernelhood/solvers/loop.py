@@ -1,8 +1,8 @@
 """The best lower bound that dual vectors give: alone, with parts shrunk, or averaged.
 
 Every bound follows from a feasible dual vector. Near the optimum the SVMs of successive weights may
-each violate the price of some kernel by a few percent. Where that kernel belongs to one task, only
-this task's part of the vector is shrunk. Where it is not the same kernel each time, none of the
+each violate the price of some kernel by a few percent. If that kernel belongs to one task, only
+this task's part of the vector is shrunk. If it is not the same kernel each time, none of the
 vectors bounds the optimal value well, while an average does. Products with the kernels are linear
 in the vector, so that an average costs no kernel evaluation.
 """
@@ -96,7 +96,7 @@ class LowerBound:
         point : State
             Weights and dual vectors.
         tol : float
-            Relative gap that is asked for: a better bound of the tangent is looked for where it
+            Relative gap that is asked for: a better bound of the tangent is looked for if it
             may end the loop.
         """
         if self.problem.penalty.convex:
@@ -449,7 +449,7 @@ class StepControl:
         """Choose what to do when the trial's objective is not lower.
 
         A ray that was too long, or that with the Newton step does not lead downwards, is shortened.
-        By convexity the slope promises at least what a step can gain. Where that is less than the
+        By convexity the slope promises at least what a step can gain. If that is less than the
         accuracy of the SVMs, they have to be solved better; otherwise the best point between the
         two is guessed from both slopes.
         """
@@ -531,7 +531,7 @@ def solve(
         The SVMs and the penalty.
     start : Solution, optional
         The solution of the same SVMs with another penalty or from another box, with a dual vector
-        that is feasible here; returned with its new certificate where it solves this problem too.
+        that is feasible here; returned with its new certificate if it solves this problem too.
         By default the loop starts from the penalty's own weights.
     tol : float
         Relative duality gap to reach.

@@ -234,7 +234,7 @@ def low_rank_hessian(
     loss: BoxLoss,
     kept: Flags | None = None,
 ) -> tuple[Array, Slopes | None]:
-    """Return the Hessian of the SVM's value, and the slopes of its solution where there are many.
+    """Return the Hessian of the SVM's value, and the slopes of its solution if there are many.
 
     See `solvers.hessian.value_hessian`.
 

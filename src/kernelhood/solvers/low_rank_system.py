@@ -28,7 +28,7 @@ class CellFactor:
     N : ndarray of shape (n_samples, n_features)
         Features; None where `gram` is given.
     gram : ndarray of shape (n_samples, n_samples), optional
-        ``N N'`` where it is known and no larger than N.
+        ``N N'`` if it is known and no larger than N.
     """
 
     def __init__(self, d: Array, N: Array | None, gram: Array | None = None) -> None:
@@ -53,7 +53,7 @@ class CellFactor:
         return np.asarray(scaled - (self.N @ inner) / self.d[:, None])
 
     def halve(self, G: Array) -> Array | None:
-        """Replace G by P with ``G'(diag(d) + NN')^-1 G = P'P - H'H``; return H, None where it is 0.
+        """Replace G by P with ``G'(diag(d) + NN')^-1 G = P'P - H'H``; return H, None if it is 0.
 
         G is contiguous: seen as its transpose, it is what BLAS works on in place.
         """
@@ -359,7 +359,7 @@ class LowRankSystem:
         self._kept = self._read()
 
     def _read(self) -> list[Part] | None:
-        """Go through all features once; return them where they may be kept.
+        """Go through all features once; return them if they may be kept.
 
         What does not fit in double precision is kept in single precision.
         """
@@ -499,5 +499,5 @@ class LowRankSystem:
 
 
 def _columns(Phi: Array, places: Indices) -> Array:
-    """Return some columns, without a copy where they are all."""
+    """Return some columns, without a copy if they are all."""
     return Phi if len(places) == Phi.shape[1] else Phi[:, places]

@@ -310,6 +310,8 @@ class BoundTerms(NamedTuple):
         Dimension of the span.
     excess : float
         :math:`b'A^+b - 4c`, 0 for matrices :math:`\hat K` within the span and negative otherwise.
+    n_tasks : int
+        T, which only the printed prefactor asks for.
 
     Examples
     --------
@@ -325,6 +327,7 @@ class BoundTerms(NamedTuple):
     identity: float
     rank: int
     excess: float
+    n_tasks: int = 1
 
     @classmethod
     def from_tasks(
@@ -350,4 +353,4 @@ class BoundTerms(NamedTuple):
             overlap += 2.0 * float(gamma @ G @ kappa)
             identity += float(gamma @ G @ gamma)
             rank += span_rank(G)
-        return cls(overlap, identity, rank, 0.0)
+        return cls(overlap, identity, rank, 0.0, len(neighborhoods))

@@ -86,16 +86,16 @@ def svm_gap(svm_value: float, dual: DualPoint, weights: Array, floor: float = 0.
     weights : ndarray of shape (n_weights,)
         In the units of the dual point.
     floor : float
-        What counts as the value where that is less.
+        What counts as the value if that is less.
     """
     missing = svm_value - dual.gain + float(dual.q @ weights)
     return relative_gap(missing, svm_value, max(svm_value, floor))
 
 
 def relative_gap(gap: float, objective: float, svm_value: float) -> float:
-    """Return a gap relative to the objective, or to the SVMs' part where that is more.
+    """Return a gap relative to the objective, or to the SVMs' part if that is more.
 
-    Rounding may leave a gap below zero by a trace of its size, which is none. Where it is below by
+    Rounding may leave a gap below zero by a trace of its size, which is none. If it is below by
     more, rounding hides where the optimum is, and its distance from zero is what is known.
     """
     size = max(abs(objective), svm_value, 1e-300)
@@ -103,7 +103,7 @@ def relative_gap(gap: float, objective: float, svm_value: float) -> float:
 
 
 def recertified(solution: Solution, penalty: Penalty, tol: float) -> Solution | None:
-    """Return the solution with its certificate for another penalty, or None where it has none.
+    """Return the solution with its certificate for another penalty, or None if it has none.
 
     The same weights and dual vector often solve the neighbours on a path as well; to see it takes
     no SVM.
@@ -196,9 +196,9 @@ class State(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What accuracy is measured against: the objective, or the SVMs' part where it is more.
+        """What accuracy is measured against: the objective, or the SVMs' part if it is more.
 
-        A reward lowers the objective, below zero where it is large, and does not count.
+        A reward lowers the objective, below zero if it is large, and does not count.
         """
         return max(self.objective, self.svm_value, 1e-300)
 
@@ -273,7 +273,7 @@ class Problem:
         return any(block.operator.separate for block in self.blocks)
 
     def start(self) -> Array:
-        """Return the penalty's own start; where tasks share kernels, with these alone.
+        """Return the penalty's own start; if tasks share kernels, with these alone.
 
         Kernels of single tasks are many, and most of them are not needed.
         """
@@ -385,7 +385,7 @@ class Problem:
     def predicted(self, here: State, x: Array) -> State | None:
         """Return what the Hessians at some weights make expect at others, with its true values.
 
-        None where it is not known, or no better than the dual vectors as they are.
+        None if it is not known, or no better than the dual vectors as they are.
         """
         weights, points, missing = self.weights(x), [], 0.0
         for block, point in zip(self.blocks, here.points, strict=True):

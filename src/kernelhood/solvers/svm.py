@@ -254,7 +254,7 @@ def _take_steps(
     return step, -1
 
 
-# The SVM dual at bounded cost: pair steps first, an interior point where they stall.
+# The SVM dual at bounded cost: pair steps first, an interior point if they stall.
 #
 # Where the kernel is evaluated when needed, few samples take part at a time. Most stay at a bound
 # or

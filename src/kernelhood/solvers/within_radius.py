@@ -105,7 +105,7 @@ class Boundary:
 #
 #     min over weights >= 0 of   sum_t S_t(K_t)   subject to   sum_t |K_t - Khat_t|_F^2 <= rho
 #
-# One multiplier, eta/2, belongs to the constraint: where it is known, the tasks are independent and
+# One multiplier, eta/2, belongs to the constraint: if it is known, the tasks are independent and
 # each is S_t + (eta/2) |K_t - Khat_t|^2. The distance falls as eta rises, which a safeguarded
 # secant
 # method in logarithms uses. For every eta >= 0 the sum of the penalised problems' lower bounds,
@@ -316,7 +316,7 @@ class _Search:
         return aside if self.boundary.is_open_outside else -aside
 
     def _next_eta(self, distance: float) -> None:
-        """Choose the next multiplier: by a secant where there are two, inside the bracket."""
+        """Choose the next multiplier: by a secant if there are two, inside the bracket."""
         x, y = np.log(self.eta), np.log(max(distance, _SMALLEST) / self.room) - self._aside
         if y > 0.0:
             self.low = max(self.low, x)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -69,13 +71,16 @@ def _read_header(file: BinaryIO, name: str) -> tuple[list[str], str]:
         line += more
     if len(line) > LONGEST_LINE:
         raise ValueError(f"{name}: line 1 is longer than {LONGEST_LINE} bytes; this is no table.")
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError(f"{name} is text in UTF-16: save it as CSV in UTF-8.")
     if b"\0" in line:
         raise ValueError(f"{name} is no text: it holds a zero byte in line 1.")
     try:
         text = line.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{name} is not text in UTF-8: byte {error.start + 1} is {line[error.start]:#04x}."
+            f"{name} is not text in UTF-8: byte {error.start + 1} is {line[error.start]:#04x}; "
+            "save it as CSV in UTF-8."
         ) from error
     if not text.strip():
         raise ValueError(f"{name} has no header: the first line must name the columns.")
@@ -92,6 +97,10 @@ def _fields(text: str, separator: str, name: str) -> list[str]:
     try:
         rows = list(csv.reader([text], delimiter=separator))
     except csv.Error as error:
+        if "\r" in text:
+            raise ValueError(
+                f"{name}: lines end in a carriage return alone; save it with line ends LF or CRLF."
+            ) from error
         raise ValueError(f"{name}: line 1 cannot be read as a header: {error}.") from error
     finally:
         csv.field_size_limit(limit)
@@ -104,7 +113,7 @@ def _explained(error: BaseException, block: int) -> str:
     if "straddling" in text:
         return f"a line is longer than {block} bytes."
     if "UTF8" in text:
-        return "it is not text in UTF-8."
+        return "it is not text in UTF-8; save it as CSV in UTF-8."
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -290,9 +299,15 @@ def _text_blocks(
     if str(path) == STDIN:
         yield from read(sys.stdin.buffer, _said(path))
         return
-    opened = gzip.open if str(path).lower().endswith(".gz") else open
-    with opened(path, "rb") as file:
-        yield from read(file, str(path))  # type: ignore[arg-type]
+    if not str(path).lower().endswith(".gz"):
+        with open(path, "rb") as file:
+            yield from read(file, str(path))
+        return
+    try:
+        with gzip.open(path, "rb") as file:
+            yield from read(file, str(path))  # type: ignore[arg-type]
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is damaged or cut off: {error}.") from error
 
 
 def _parquet_blocks(path: str | PathLike[str]) -> Iterator[Any]:

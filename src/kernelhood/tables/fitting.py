@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from kernelhood._typing import AnyArray
 from kernelhood.estimators import KernelhoodClassifier, KernelhoodRegressor
-from kernelhood.estimators.additive import checked_levels
+from kernelhood.estimators.intervals import checked_levels
 from kernelhood.kernels.columns import as_pandas
 from kernelhood.search.splits import TaskShuffleSplit, TaskStratifiedKFold
 from kernelhood.tables.judging import (
@@ -27,6 +27,7 @@ from kernelhood.tables.roles import CLASSIFICATION, REGRESSION, Roles, Rows, rea
 
 _LEFT_OUT = "rows left out of the fit, a third at a time"
 _HELD_OUT = "rows held out of the fit"
+_NEW_TASKS = "rows of tasks held out of the fit"
 _FOLDS = 3
 
 
@@ -45,6 +46,7 @@ def fit_table(
     max_classes: int | None = None,
     holdout: float | None = None,
     holdout_after: str | None = None,
+    holdout_tasks: float | None = None,
     quantiles: Any = (),
     verbose: int = 0,
 ) -> TableModel:
@@ -75,7 +77,9 @@ def fit_table(
         Share of each task's rows that only judge. The model is then fitted again to all.
     holdout_after : str, optional
         Rows after this date only judge, instead. It is looked up in the one feature that is a
-        date, or in the first of `dates`.
+        date, or in the first of `dates`. "year=1980" names a column, of dates or numbers.
+    holdout_tasks : float, optional
+        Share of the tasks that only judge, instead, as tasks that are new.
     quantiles : sequence of float
         Levels between 0 and 1, ascending, that `predict_frame` adds; for regression.
     verbose : int
@@ -96,7 +100,7 @@ def fit_table(
     [5, 5, 10]
     """
     table = as_pandas(table)
-    _check(kind, holdout, holdout_after)
+    _check(kind, holdout, holdout_after, holdout_tasks)
     roles = Roles(
         task, target, kind, groups, occasion, features, drop, categories, dates, max_classes
     )
@@ -104,30 +108,36 @@ def fit_table(
     levels = _check_levels(rows.kind, quantiles)
     fit = _Fit(rows, verbose)
     held_out = None
-    if holdout is not None or holdout_after is not None:
+    if holdout_tasks is not None:
+        held_out = _held_out_tasks(rows, holdout_tasks)
+    elif holdout is not None or holdout_after is not None:
         held_out = _held_out(rows, holdout, holdout_after, tuple(dates))
-    scores = fit.scores_left_out() if held_out is None else fit.scores_of(~held_out, held_out)
+    new = holdout_tasks is not None
+    scores = fit.scores_left_out() if held_out is None else fit.scores_of(~held_out, held_out, new)
     estimator = fit.on(np.ones(len(rows.y), dtype=bool))
     model = TableModel(estimator, task, target, rows.kind, groups, levels)
     model.record = {
         **_described(rows, estimator),
         "fingerprint": fingerprint(table),
         "summary": estimator.summary().splitlines(),
-        "judged": _LEFT_OUT if held_out is None else _HELD_OUT,
+        "judged": _LEFT_OUT if held_out is None else _NEW_TASKS if new else _HELD_OUT,
         "scores": scores,
     }
     model.record["notes"] = [*rows.notes, *worth_a_look(model)]
     return model
 
 
-def _check(kind: Any, holdout: Any, after: Any) -> None:
+def _check(kind: Any, holdout: Any, after: Any, tasks: Any) -> None:
     """Raise if arguments are wrong, before any work."""
     if kind not in (None, CLASSIFICATION, REGRESSION):
         raise ValueError(f"kind={kind!r} is unknown; give {CLASSIFICATION!r} or {REGRESSION!r}.")
-    if holdout is not None and after is not None:
-        raise ValueError("holdout and holdout_after both say what to hold out; give one.")
-    if holdout is not None and not 0.0 < holdout < 1.0:
-        raise ValueError(f"holdout={holdout!r} must be a share between 0 and 1.")
+    given = {"holdout": holdout, "holdout_after": after, "holdout_tasks": tasks}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise ValueError(f"{' and '.join(named)} both say what to hold out; give one.")
+    for name in ("holdout", "holdout_tasks"):
+        if given[name] is not None and not 0.0 < given[name] < 1.0:
+            raise ValueError(f"{name}={given[name]!r} must be a share between 0 and 1.")
 
 
 def _check_levels(kind: str, quantiles: Any) -> tuple[float, ...]:
@@ -141,6 +151,9 @@ def _held_out(
     rows: Rows, share: float | None, after: str | None, dates: tuple[str, ...]
 ) -> AnyArray:
     """Return which rows only judge."""
+    if after is not None and "=" in after:
+        column, value = after.split("=", 1)
+        return rows_after(rows.frame, value, column)
     if after is not None:
         named = list(dates) or rows.dates
         if not named or (len(named) > 1 and not dates):
@@ -154,6 +167,19 @@ def _held_out(
     splitter = TaskShuffleSplit(1, test_size=share, random_state=0)
     _, test = next(iter(splitter.split(rows.frame, rows.strata, task=rows.task)))
     return np.isin(np.arange(len(rows.y)), test)
+
+
+def _held_out_tasks(rows: Rows, share: float) -> AnyArray:
+    """Return which rows are of tasks that only judge."""
+    names = np.unique(rows.task.astype(str))
+    count = round(share * len(names))
+    if not 0 < count < len(names):
+        raise ValueError(
+            f"holdout_tasks={share!r} of {len(names)} tasks leaves none to "
+            f"{'judge' if count == 0 else 'learn from'}."
+        )
+    chosen = np.random.default_rng(0).choice(names, count, replace=False)
+    return np.isin(rows.task.astype(str), chosen)
 
 
 class _Fit:
@@ -171,9 +197,9 @@ class _Fit:
         occasion = {} if rows.occasion is None else {"occasion": rows.occasion}
         return clone(self.estimator).fit(rows.frame, rows.y, task=rows.task, **occasion)
 
-    def scores_of(self, train: AnyArray, test: AnyArray) -> list[dict[str, Any]]:
-        """Return the scores on rows that were held out."""
-        judged, found = self._predictions(train, test)
+    def scores_of(self, train: AnyArray, test: AnyArray, new: bool = False) -> list[dict[str, Any]]:
+        """Return the scores on rows that were held out, of known tasks or also of new ones."""
+        judged, found = self._predictions(train, test, new)
         return score_table(self.rows.kind, judged.y, judged.task, found) if len(judged.y) else []
 
     def scores_left_out(self) -> list[dict[str, Any]]:
@@ -193,11 +219,14 @@ class _Fit:
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return score_table(rows.kind, y, task, joined)
 
-    def _predictions(self, train: AnyArray, test: AnyArray) -> tuple[Rows, dict[str, AnyArray]]:
-        """Return rows of tasks that some rows train, and what is predicted for them."""
+    def _predictions(
+        self, train: AnyArray, test: AnyArray, new: bool = False
+    ) -> tuple[Rows, dict[str, AnyArray]]:
+        """Return rows of tasks that some rows train, or also new ones, and what is predicted."""
         learned, rows = self.rows.take(train), self.rows.take(test)
         known = set(learned.task.tolist())
-        rows = rows.take(np.array([name in known for name in rows.task.tolist()], dtype=bool))
+        kept = np.array([new or name in known for name in rows.task.tolist()], dtype=bool)
+        rows = rows.take(kept)
         if not len(rows.y):
             return rows, {}
         found = baseline_predictions(learned, rows)

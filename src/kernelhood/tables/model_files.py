@@ -22,6 +22,7 @@ from kernelhood._support import import_extra, whole_file
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
 from kernelhood.estimators.base import MultiTaskModel
 from kernelhood.estimators.functions import Adapted, Functions, RelatedFunctions
+from kernelhood.estimators.landmark_function import LandmarkFunction
 from kernelhood.estimators.landmarks import LandmarkExpansion, LandmarkMaps
 from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.peers import PooledFunctions
@@ -209,6 +210,7 @@ _PARTS = (
     operators.Landmarks,
     Gone,
     AdditiveFunction,
+    LandmarkFunction,
     Scaled,
     Units,
     terms.TermBank,

@@ -476,34 +476,55 @@ def _groups(column: Any, task: AnyArray, name: str) -> dict[str, str]:
 
 
 def rows_after(table: Any, when: str, column: str) -> AnyArray:
-    """Return which rows of a table come after a date.
+    """Return which rows of a table come after a date, or have a larger number.
 
     Parameters
     ----------
     table : DataFrame
         The features.
     when : str
-        The date.
+        The date, or the number.
     column : str
-        The column that holds dates.
+        The column that holds dates or numbers.
 
     Returns
     -------
     ndarray of bool, shape (n_rows,)
     """
+    if column not in table.columns:
+        raise ValueError(
+            f"holdout_after names {column!r}, which is not a feature; "
+            f"there are {shown(table.columns)}."
+        )
+    number = _number_or_nan(when)
     moment = days(type(table[column])([when], dtype=object))[0][0]
-    if np.isnan(moment):
+    if np.isnan(number) and np.isnan(moment):
         raise ValueError(
             f"holdout_after={when!r} is no date such as 2024-05-17 or 2024-05-17 08:30."
         )
-    values, wrong = days(table[column])
+    read, what = (days, "date") if np.isnan(number) else (numbers, "number")
+    values, wrong = read(table[column])
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"column {column!r} holds {str(table[column].iloc[row])[:40]!r}, no date.")
+        value = str(table[column].iloc[row])[:40]
+        raise ValueError(f"column {column!r} holds {value!r}, no {what}.")
+    if not np.isnan(number):
+        return _some_of(values > number, when, column)
     # A day alone stands for all of it.
     last = moment + 1.0 if len(when.strip()) == len("2024-05-17") else moment
-    after = np.asarray(values >= last if last > moment else values > moment)
+    return _some_of(values >= last if last > moment else values > moment, when, column)
+
+
+def _number_or_nan(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _some_of(after: AnyArray, when: str, column: str) -> AnyArray:
+    """Return which rows come after, or raise if that is none or all."""
     if after.all() or not after.any():
         side = "no" if not after.any() else "every"
         raise ValueError(f"holdout_after={when!r}: {side} row of {column!r} comes after it.")
-    return after
+    return np.asarray(after)
