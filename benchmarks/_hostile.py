@@ -31,8 +31,8 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "corrected": ("MTONMKL", {"formulation": "corrected"}),
     "printed": ("MTONMKL", {"formulation": "printed"}),
     "normalized": ("MTONMKL", {"formulation": "normalized"}),
-    "corrected-functions": ("MTONMKL", {"formulation": "corrected", "sharing": "functions"}),
-    "normalized-functions": ("MTONMKL", {"formulation": "normalized", "sharing": "functions"}),
+    "corrected-functions": ("MTONMKL", {"formulation": "corrected", "relation": "functions"}),
+    "normalized-functions": ("MTONMKL", {"formulation": "normalized", "relation": "functions"}),
     "corrected-mixed": ("MTONMKL", {"formulation": "corrected", "relation": "mixed"}),
     "normalized-mixed": ("MTONMKL", {"formulation": "normalized", "relation": "mixed"}),
     "neighborhood": ("MTONMKL", {"formulation": "corrected", "neighborhood": kh.Gaussian(2.0)}),
@@ -204,10 +204,11 @@ def draw_model(rng: Random, method: str, problem: Problem) -> Any:
         settings |= {"beta": beta, "eta": eta}
         if method == "neighborhood":
             settings["eta"] = log_uniform(rng, 1e-6, 1e4)
-        if "sharing" in settings or "relation" in settings:
-            settings["specific_cost"] = float(
-                rng.choice([1.0, log_uniform(rng, 1.0, 30.0), np.inf])
-            )
+        if "relation" in settings:
+            cost = float(rng.choice([1.0, log_uniform(rng, 1.0, 30.0), np.inf]))
+            functions = settings["relation"] == "functions"
+            kind = kh.relations.SharedFunctions if functions else kh.relations.Mixed
+            settings["relation"] = kind(specific_cost=cost)
             settings["intercept"] = str(rng.choice(["task", "common"]))
     elif name == "KTA":
         settings["eta"] = log_uniform(rng, 1e-6, 1e2)
@@ -322,14 +323,15 @@ def shared_functions(model: Any, problem: Problem, Ks: np.ndarray) -> tuple[np.n
     mu, own = np.maximum(model.shared_weights_, 0.0), np.maximum(model.specific_weights_, 0.0)
     if len(own) == 1:
         mu = mu + own[0]  # the same kernel, at a price that is no less
-    if np.isinf(model.specific_cost) or len(own) == 1:
+    price = model.relation.specific_cost
+    if np.isinf(price) or len(own) == 1:
         own = np.zeros_like(own)
     K, cost = np.tensordot(mu, Ks, 1), float(mu @ np.einsum("mii->m", Ks))
     for number, weights in enumerate(own):
         rows = np.flatnonzero(problem.task == number)
         block = np.tensordot(weights, Ks[:, rows[:, None], rows], 1)
         K[rows[:, None], rows] += block
-        cost += float(np.trace(block)) * (model.specific_cost if block.any() else 0.0)
+        cost += float(np.trace(block)) * (price if block.any() else 0.0)
     return K, model.beta * cost
 
 

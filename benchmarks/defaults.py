@@ -23,7 +23,7 @@ from _regimes import REGIMES, Split, error, split, without_inputs
 import kernelhood as kh
 from kernelhood.paper.protocol import CLASSIFICATION
 
-WEIGHTS, MIXED = {"sharing": "weights"}, {"relation": "mixed"}
+WEIGHTS, MIXED = {"relation": "independent"}, {"relation": "mixed"}
 NORMALIZED, CORRECTED = {"formulation": "normalized"}, {"formulation": "corrected"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "paper's": {"kernels": "paper", **WEIGHTS, **NORMALIZED},

@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kernelhood as kh
 from kernelhood.datasets import make_multitask
+from kernelhood.relations import as_relation
 
 SIZES = {"tiny": 300}
 _BETAS = [4.0**k for k in range(-5, 2)]
@@ -69,14 +70,21 @@ def search(
     )
     grid = [
         {
-            "relation": [one],
+            "relation": at_costs(one),
             "beta": _BETAS,
-            "specific_cost": [1.0] if one == "independent" else [1.0, 4.0],
         }
         for one in relations
     ]
     found = kh.KernelSearchCV(model, grid, cv=3, average="samples")
     return found.fit(data.X[train], data.y[train], task=data.task[train])
+
+
+def at_costs(relation: Any) -> list[Any]:
+    """Return a relation at two costs of what tasks have for themselves, if it has any."""
+    if relation == "independent":
+        return [relation]
+    known: Any = as_relation(relation)
+    return [known.with_specific_cost(cost) for cost in (1.0, 4.0)]
 
 
 def by_evidence(data: Any, train: np.ndarray) -> kh.KernelhoodRegressor:
@@ -98,7 +106,7 @@ def errors(regime: str, seed: int, gaussian_process: bool) -> tuple[dict[str, fl
         if name != "gaussian process" or gaussian_process:
             found[name] = relative_error(fit(data, train), data, train)
     best = chosen.best_params_["relation"]
-    return found, names[[one == best for one in relations.values()].index(True)]
+    return found, names[[best in at_costs(one) for one in relations.values()].index(True)]
 
 
 def main() -> None:

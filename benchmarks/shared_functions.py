@@ -61,16 +61,16 @@ def measure(n_samples: int, storage: str) -> dict:
     X, y, task = tasks_of(n_samples)
     settings = {
         "formulation": "corrected",
-        "sharing": "functions",
-        "specific_cost": 2.0,
+        "relation": kh.relations.SharedFunctions(specific_cost=2.0),
         "beta": 2.0**-8,
-        "storage": storage,
     }
     for cache_size in (1000.0, 0.0):  # what is compiled for either kind of kernels
-        small = kh.MTONMKLRegressor(kernels="paper", **settings, cache_size=cache_size)
+        held = kh.Dense(storage, cache_size)
+        small = kh.MTONMKLRegressor(kernels="paper", **settings, operator=held)
         small.fit(X[:60], y[:60], task=np.repeat([0, 1, 2], 20))
     before = megabytes()
-    model = kh.MTONMKLRegressor(kernels="paper", **settings)
+    held = kh.Dense(dtype=storage)
+    model = kh.MTONMKLRegressor(kernels="paper", **settings, operator=held)
     taken, used = seconds_of(lambda: model.fit(X, y, task=task))
     peak = megabytes()
     svr, svr_used = seconds_of(lambda: SVR(C=1.0, gamma=0.05, cache_size=500).fit(X, y))

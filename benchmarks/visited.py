@@ -25,7 +25,7 @@ from kernelhood.search.search import KernelSearchCV
 from kernelhood.tables import fit_table
 
 ROOT = Path(kh.__file__).parent
-GIVEN = {"kernels": "paper", "sharing": "weights"}
+GIVEN = {"kernels": "paper", "relation": "independent"}
 GRID = {"C": [0.5, 2.0]}
 
 
@@ -72,6 +72,8 @@ def cases() -> dict[str, Callable[[], Any]]:
         model = kh.MTONMKLClassifier(**settings)
         search = KernelSearchCV(kh.MTONMKLClassifier(**settings), GRID, cv=3)
         found[f"fit, {name}"] = lambda model=model: model.fit(X, y, task=task)
+        fitted = kh.MTONMKLClassifier(**settings).fit(X, y, task=task)
+        found[f"predict, {name}"] = lambda fitted=fitted: fitted.predict(X, task=task)
         found[f"search, {name}"] = lambda search=search: search.fit(X, y, task=task)
     return found
 

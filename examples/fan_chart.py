@@ -111,9 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except FileNotFoundError:
             print("no files of Load: the zones are made up")
     train, ahead = split(zones, given.seed)
-    model = kh.MTONMKLRegressor(
-        relation="mixed", formulation="corrected", C=1.0, beta=0.002, calibration=0.2
-    ).fit(zones.X[train], zones.y[train], task=zones.task[train])
+    model = kh.KernelhoodRegressor().fit(zones.X[train], zones.y[train], task=zones.task[train])
     X, y, task = zones.X[ahead], zones.y[ahead], zones.task[ahead]
     values = model.predict_quantiles(X, task=task, quantiles=LEVELS)
     for place, level in enumerate(LEVELS):

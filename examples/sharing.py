@@ -19,16 +19,17 @@ BETAS = [4.0**k for k in range(-7, 1)]
 COSTS = [1.0, 2.0, 4.0, np.inf]
 
 
-def make_regressor(sharing: str) -> kh.MTONMKLRegressor:
+def make_regressor(relation: str) -> kh.MTONMKLRegressor:
     """Return the convex formulation, whose only parameter beside the cost is beta."""
-    return kh.MTONMKLRegressor(kernels="paper", formulation="corrected", sharing=sharing)
+    return kh.MTONMKLRegressor(kernels="paper", formulation="corrected", relation=relation)
 
 
 def models() -> dict[str, tuple[object, dict[str, list[float]]]]:
     """Return the estimators to compare, with the parameters to choose from."""
-    both = {"beta": BETAS, "specific_cost": COSTS}
+    relations = [kh.relations.SharedFunctions(cost) for cost in COSTS]
+    both = {"beta": BETAS, "relation": relations}
     return {
-        "own kernels": (make_regressor("weights"), {"beta": BETAS}),
+        "own kernels": (make_regressor("independent"), {"beta": BETAS}),
         "shared functions": (make_regressor("functions"), both),
         "pooled SVM": (kh.PooledRegressor(), {"C": [4.0**k for k in range(-3, 6)]}),
     }
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path = given.out / "sharing.png"
     axes = best.plot_sharing()
     axes.figure.savefig(path, dpi=120, bbox_inches="tight")
-    print(f"chosen: beta {best.beta:g}, specific cost {best.specific_cost:g}")
+    print(f"chosen: beta {best.beta:g}, specific cost {best.relation.specific_cost:g}")
     print(f"wrote {path}")
     return 0
 

@@ -409,7 +409,7 @@ def make_models(folder):
     table.to_csv(folder / "table.csv", index=False)
     X, value = data.X, data.X.iloc[:, 0] + 0.1 * data.y
     search = kh.KernelSearchCV(kh.MTONMKLRegressor(kernels="small"), {"C": [1.0, 10.0]}, cv=2)
-    joint = kh.MTONMKLClassifier(kernels="small", relation="mixed", probability=True)
+    joint = kh.MTONMKLClassifier(kernels="small", relation="mixed")
     models = [
         fit_table(table, task="task", target="y"),
         fit_table(table.assign(y=value), task="task", target="y", quantiles=[0.1, 0.9]),

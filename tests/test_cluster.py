@@ -34,7 +34,7 @@ def fitted_apart(n_jobs=None):
     rng = np.random.default_rng(1)
     X, task = rng.normal(size=(480, 3)), np.repeat(np.arange(12), 40)
     y = np.sin(X[:, 0]) + 0.1 * task * X[:, 1]
-    model = kh.MTONMKLRegressor(sharing="weights", n_jobs=n_jobs).fit(X, y, task=task)
+    model = kh.MTONMKLRegressor(relation="independent", n_jobs=n_jobs).fit(X, y, task=task)
     return model.weights_, model.predict(X, task=task)
 
 

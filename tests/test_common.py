@@ -7,16 +7,6 @@ from kernelhood.estimators import METHODS
 from tests.scikit_learn_checks import every_check
 
 DEFAULTS = [kh.MTONMKLClassifier(), kh.MTONMKLRegressor()]
-#: What probabilities can break.
-OF_CLASSIFIERS = (
-    "check_classifiers_train",
-    "check_classifiers_one_label",
-    "check_classifiers_classes",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_estimators_pickle",
-    "check_sample_weights_pandas_series",
-)
 
 
 # What methods have of their own is the same for both kinds: the peers take turns.
@@ -32,11 +22,6 @@ def test_scikit_learn_checks(estimator, check):
 
 @every_check(kh.PooledClassifier(), kh.PooledRegressor())
 def test_scikit_learn_checks_of_baselines(estimator, check):
-    check(estimator)
-
-
-@every_check(kh.MTONMKLClassifier(probability=True), only=OF_CLASSIFIERS)
-def test_scikit_learn_checks_of_probabilities(estimator, check):
     check(estimator)
 
 

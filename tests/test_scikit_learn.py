@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 import kernelhood as kh
 from tests.references import make_samples
 
-SHARED = {"sharing": "functions", "formulation": "corrected", "C": 5.0, "tol": 1e-6}
+SHARED = {"relation": "functions", "formulation": "corrected", "C": 5.0, "tol": 1e-6}
 GRID = {"beta": [0.001, 1.0]}
 FOLDS = kh.TaskStratifiedKFold(3, task_column="site")
 

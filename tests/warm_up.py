@@ -19,9 +19,9 @@ def main() -> None:
     for settings in (
         {},
         together,
-        {**together, "operator": "on_demand"},
-        {**together, "operator": "low_rank", "n_components": 20},
-        {"operator": "low_rank", "n_components": 10},
+        {**together, "operator": kh.Dense(cache_size=0.0)},
+        {**together, "operator": kh.Landmarks(20)},
+        {"operator": kh.Landmarks(10)},
         {"kernels": "paper", "formulation": "printed"},
     ):
         kh.MTONMKLClassifier(**settings).fit(X, labels, task=task).predict(X, task=task)

@@ -3,7 +3,7 @@ What tasks share
 ================
 
 Eight tasks have most of their function in common, but for the last one, which has nothing to do
-with the others. With ``sharing="functions"`` every task has a common part and one of its own, and
+with the others. With ``relation="functions"`` every task has a common part and one of its own, and
 the model finds out how large each is.
 """
 
@@ -15,10 +15,10 @@ data = kh.datasets.make_multitask(
 split = kh.TaskShuffleSplit(1, test_size=0.7, random_state=0)
 train, test = next(split.split(data.X, data.y, task=data.task))
 
-for sharing in ("weights", "functions"):
-    model = kh.MTONMKLRegressor(formulation="corrected", beta=0.02, sharing=sharing)
+for relation in ("independent", "functions"):
+    model = kh.MTONMKLRegressor(formulation="corrected", beta=0.02, relation=relation)
     model.fit(data.X[train], data.y[train], task=data.task[train])
-    print(f"{sharing:>10}: {model.score(data.X[test], data.y[test], task=data.task[test]):.2f}")
+    print(f"{relation:>11}: {model.score(data.X[test], data.y[test], task=data.task[test]):.2f}")
 
 # %%
 # Plain colours are common to all tasks, hatched ones the task's own.

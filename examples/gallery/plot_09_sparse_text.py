@@ -33,12 +33,12 @@ y, task = np.array(y), np.array(task)
 X = TfidfVectorizer().fit_transform(reviews)
 train = rng.random(len(y)) < 0.2
 bank = [kh.Normalized(kh.Linear()), kh.Normalized(kh.Polynomial(degree=2, offset=1.0))]
-for sharing in ("weights", "functions"):
+for relation in ("independent", "functions"):
     model = kh.MTONMKLClassifier(
-        kernels=bank, formulation="corrected", beta=0.02, sharing=sharing
+        kernels=bank, formulation="corrected", beta=0.02, relation=relation
     ).fit(X[train], y[train], task=task[train])
     accuracy = model.score(X[~train], y[~train], task=task[~train])
-    print(f"{type(X).__name__}, sharing {sharing}: accuracy {accuracy:.3f}")
+    print(f"{type(X).__name__}, relation {relation}: accuracy {accuracy:.3f}")
 
 # %%
 figure = model.plot_sharing().figure

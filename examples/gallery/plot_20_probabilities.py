@@ -3,8 +3,8 @@ Probabilities you can believe
 =============================
 
 Twenty clinics of 8 to 60 patients treat the same disease, at different rates. Tiny clinics cannot
-calibrate an SVM of their own. ``probability=True`` calibrates all of them at once: one slope for
-all tasks, and a shift for each that is shrunk towards the mean.
+calibrate a model of their own. ``KernelhoodClassifier`` learns all of them at once, and what a
+clinic has for itself is shrunk towards what they have in common.
 """
 
 import numpy as np
@@ -30,9 +30,8 @@ new, sick, where = patients(np.full(20, 100))
 
 # %%
 # The alternative that comes to mind first: no tasks, one calibrated model for all patients.
-by_clinic = kh.MTONMKLClassifier(C=3.0, relation="mixed", specific_cost=4.0, probability=True)
-by_clinic.fit(X, ill, task=clinic)
-pooled = kh.MTONMKLClassifier(C=3.0, probability=True).fit(X, ill)
+by_clinic = kh.KernelhoodClassifier().fit(X, ill, task=clinic)
+pooled = kh.KernelhoodClassifier().fit(X, ill)
 told = {
     "one model for all": pooled.predict_proba(new)[:, 1],
     "tasks that share": by_clinic.predict_proba(new, task=where)[:, 1],

@@ -2,10 +2,10 @@
 Many samples with low rank
 ==========================
 
-Kernel matrices grow with the square of the samples. With ``operator="low_rank"`` every kernel is
-seen through a few landmarks instead, and time and memory grow with the samples only; beyond 20,000
-samples this is the default. The certificate still holds, for the problem with the approximate
-kernels, and ``approximation_`` tells how much of each kernel the landmarks keep.
+Kernel matrices grow with the square of the samples. With ``operator=Landmarks(...)`` every kernel
+is seen through a few landmarks instead, and time and memory grow with the samples only; beyond
+20,000 samples this is the default. The certificate still holds, for the problem with the
+approximate kernels, and ``approximation_`` tells how much of each kernel the landmarks keep.
 """
 
 import numpy as np
@@ -22,14 +22,13 @@ test = np.tile(np.arange(100) >= 50, 20)
 spreads = [0.5, 1.5, 4.0]
 counts = [5, 10, 20, 40, 80]
 scores, kept = [], []
-for n_components in counts:
+for count in counts:
     model = kh.MTONMKLRegressor(
         kernels=[kh.Gaussian(spread) for spread in spreads],
         relation="mixed",
         formulation="corrected",
         beta=0.03,
-        operator="low_rank",
-        n_components=n_components,
+        operator=kh.Landmarks(count),
     )
     model.fit(X[~test], y[~test], task=task[~test])
     scores.append(model.score(X[test], y[test], task=task[test]))

@@ -15,10 +15,10 @@ import kernelhood as kh
 data = kh.datasets.make_multitask(6, 40, kind="regression", relatedness=0.7, random_state=0)
 model = kh.MTONMKLRegressor(
     kernels=[kh.Linear(), kh.Gaussian(1.0), kh.Gaussian(4.0)],
-    relation="mixed",
     formulation="corrected",
 )
-grid = {"beta": [0.003, 0.01, 0.03, 0.1, 0.3], "specific_cost": [1.0, 4.0]}
+relations = [kh.relations.Mixed(), kh.relations.Mixed(specific_cost=4.0)]
+grid = {"beta": [0.003, 0.01, 0.03, 0.1, 0.3], "relation": relations}
 
 with LocalCluster(
     n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
@@ -36,8 +36,8 @@ print(f"largest difference of a score: {abs(there - alone).max():.0e}")
 # %%
 figure = Figure(figsize=(6.5, 3.2), layout="constrained")
 ax = figure.subplots()
-for cost, marker, colour in ((1.0, "o", "#12508f"), (4.0, "s", "#e3a92f")):
-    own = [one["specific_cost"] == cost for one in search.cv_results_["params"]]
-    ax.plot(grid["beta"], there[own], marker=marker, color=colour, label=f"specific_cost={cost:g}")
+for relation, marker, colour in zip(relations, "os", ("#12508f", "#e3a92f")):
+    own = [one["relation"] == relation for one in search.cv_results_["params"]]
+    ax.plot(grid["beta"], there[own], marker=marker, color=colour, label=str(relation))
 ax.set(xscale="log", xlabel="beta", ylabel="mean cross-validated score")
 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -109,14 +109,14 @@ def test_a_model_that_misses_from_a_start_is_solved_again_from_nothing(monkeypat
     )
 
 
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_model_that_is_refitted_is_the_one_that_was_scored(sharing, seed):
     """`normalized` has many stationary points: a fit from nothing may end in another one."""
     data = make_samples("regression", sizes=(25, 25), seed=seed)
     every = np.arange(len(data.y))
     grid = {"C": [0.5, 8.0, 128.0], "beta": [2.0**k for k in range(-8, 3, 2)], "eta": [1e6]}
-    model = kh.MTONMKLRegressor(sharing=sharing)
+    model = kh.MTONMKLRegressor(relation=sharing)
     search = kh.KernelSearchCV(model, grid, cv=[(every, every)]).fit(data.X, data.y, task=data.task)
     best = search.best_estimator_
     assert best.dual_gap_ <= 1e-3

@@ -7,13 +7,14 @@ import kernelhood as kh
 from kernelhood.estimators import jointly
 from kernelhood.estimators import jointly as _coarse
 from kernelhood.estimators import training as joint
+from kernelhood.estimators.mtonmkl import MTONMKL
 from kernelhood.estimators.training import _surely_different
 from kernelhood.solvers import concave_path
 
 
 def model(formulation, sharing, **settings):
     return kh.MTONMKLRegressor(
-        kernels="paper", formulation=formulation, sharing=sharing, beta=0.02, C=4.0, **settings
+        kernels="paper", formulation=formulation, relation=sharing, beta=0.02, C=4.0, **settings
     )
 
 
@@ -42,8 +43,8 @@ def sizes(monkeypatch):
 @pytest.mark.parametrize("sharing", ["functions", "mixed"])
 def test_a_part_of_a_part_leads_to_the_same_optimum(sharing, cache_size, table, sizes, monkeypatch):
     X, y, task = table
-    settings = {"relation": "mixed"} if sharing == "mixed" else {"sharing": sharing}
-    asked = {"cache_size": cache_size, "tol": 1e-6, "beta": 0.02, "kernels": "paper", **settings}
+    asked = {"relation": sharing, "tol": 1e-6, "beta": 0.02, "kernels": "paper"}
+    asked["operator"] = kh.Dense(cache_size=cache_size)
     found = kh.MTONMKLRegressor(formulation="corrected", **asked).fit(X, y, task=task)
     assert sizes == [640, 160, 40]
     monkeypatch.setattr(joint, "_LARGE", 10**6)
@@ -59,13 +60,13 @@ def test_a_part_of_a_part_leads_to_the_same_optimum(sharing, cache_size, table, 
 def test_the_parts_are_solved_by_few_svms(table, sizes, monkeypatch):
     X, y, task = table
     limits = []
-    minimise = kh.MTONMKLRegressor._minimise
+    minimise = MTONMKL.minimise
 
     def note(self, blocks, *arguments):
         limits.append((blocks[0].n_samples, self.tol, self.max_iter))
         return minimise(self, blocks, *arguments)
 
-    monkeypatch.setattr(kh.MTONMKLRegressor, "_minimise", note)
+    monkeypatch.setattr(MTONMKL, "minimise", note)
     model("normalized", "functions", tol=1e-4, max_iter=50).fit(X, y, task=task)
     assert limits == [(40, 1e-2, 12), (160, 1e-2, 12), (640, 1e-4, 50)]
 
@@ -75,14 +76,14 @@ def noted_parts(monkeypatch):
     """Let few tasks count as many, and note the tasks of every problem and where it ends."""
     monkeypatch.setattr(joint, "_LARGE", 160)
     monkeypatch.setattr(_coarse, "_SOME_TASKS", 4)
-    noted, minimise = [], kh.MTONMKLRegressor._minimise
+    noted, minimise = [], MTONMKL.minimise
 
     def note(self, blocks, penalty, *arguments):
         found = minimise(self, blocks, penalty, *arguments)
         noted.append((np.diff(blocks[0].operator.cells.starts).tolist(), found, penalty))
         return found
 
-    monkeypatch.setattr(kh.MTONMKLRegressor, "_minimise", note)
+    monkeypatch.setattr(MTONMKL, "minimise", note)
     return noted
 
 
@@ -95,7 +96,7 @@ RELATIONS = {
 }
 
 
-@pytest.mark.parametrize("operator", ["dense", "low_rank"])
+@pytest.mark.parametrize("operator", ["dense", kh.Landmarks(30)], ids=str)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_of_many_tasks_some_are_taken_whole(relation, operator, noted_parts):
     rng = np.random.default_rng(0)
@@ -104,14 +105,15 @@ def test_of_many_tasks_some_are_taken_whole(relation, operator, noted_parts):
     X = rng.normal(size=(len(task), 3))
     y = np.sin(X[:, 0]) + X[:, 1] * np.repeat(rng.normal(size=16), sizes)
     settings = {"formulation": "corrected", "beta": 0.01, "kernels": "paper", "tol": 1e-6}
-    asked = {**settings, "operator": operator, "n_components": 30, "relation": RELATIONS[relation]}
+    asked = {**settings, "operator": operator, "relation": RELATIONS[relation]}
     found = kh.MTONMKLRegressor(**asked).fit(X, y, task=task)
     (few, _, _), (every, _, _) = noted_parts
     assert every == sizes.tolist()
     assert len(few) == 4
     assert all(size in every for size in few)
     assert found.dual_gap_ <= 1e-6
-    asked |= {"operator": "low_rank", "landmarks": found.landmarks_} if operator != "dense" else {}
+    if operator != "dense":
+        asked["operator"] = kh.Landmarks(points=found.landmarks_)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joint, "_LARGE", 10**6)
         cold = kh.MTONMKLRegressor(**asked).fit(X, y, task=task)
@@ -149,7 +151,7 @@ def test_weights_of_single_tasks_need_every_task(noted_parts):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"kernels": "paper", "sharing": "functions"}, {"kernels": "auto"}]
+    "settings", [{"kernels": "paper", "relation": "functions"}, {"kernels": "auto"}]
 )
 def test_rewards_start_where_a_part_has_led(settings, table, sizes, monkeypatch):
     """Only the smallest part follows its reward from zero; the others have a budget of their own.
@@ -178,8 +180,7 @@ def test_rewards_start_where_a_part_has_led(settings, table, sizes, monkeypatch)
 @pytest.mark.parametrize(("sharing", "levels"), [("functions", 1), ("mixed", 2)])
 def test_tasks_of_few_samples_keep_them_for_weights_of_their_own(sharing, levels, sizes):
     data = kh.datasets.make_multitask(30, 8, kind="regression", noise=0.2, random_state=0)
-    settings = {"relation": "mixed"} if sharing == "mixed" else {"sharing": sharing}
-    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", **settings)
+    model = kh.MTONMKLRegressor(kernels="paper", formulation="corrected", relation=sharing)
     model.fit(data.X, data.y, task=data.task)
     assert len(sizes) == levels
 

@@ -12,7 +12,7 @@ from kernelhood.operators import on_demand
 from kernelhood.solvers.problem import Problem
 from tests.references import make_samples
 
-RELATIONS = [None, "functions", "mixed"]
+RELATIONS = ["independent", "functions", "mixed"]
 BANK = kh.default_bank()[0:4]
 
 
@@ -33,22 +33,23 @@ def test_one_kernel_with_squared_loss_is_kernel_ridge_regression():
     np.testing.assert_allclose(found.predict(Z), expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("loss", ["squared", "quantile"])
+@pytest.mark.parametrize("loss", ["squared", Quantile(0.3)], ids=str)
 @pytest.mark.parametrize("formulation", ["corrected", "normalized", "printed"])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_every_relation_and_formulation_is_certified(loss, formulation, relation):
     data = make_samples("regression")
-    settings = {"loss": loss, "formulation": formulation, "relation": relation, "quantile": 0.3}
+    settings = {"loss": loss, "formulation": formulation, "relation": relation}
     found = model(**settings, tol=1e-5).fit(data.X, data.y, task=data.task)
     assert found.dual_gap_ <= 1e-5
     assert np.all(np.isfinite(found.predict(data.X, task=data.task)))
-    if relation is not None:
-        lazy = model(**settings, tol=1e-5, cache_size=0.0).fit(data.X, data.y, task=data.task)
+    if relation != "independent":
+        lazy = model(**settings, tol=1e-5, operator=kh.Dense(cache_size=0.0))
+        lazy.fit(data.X, data.y, task=data.task)
         assert lazy.objective_ == pytest.approx(found.objective_, rel=3e-5)
 
 
-@pytest.mark.parametrize("relation", [None, "mixed"])
-@pytest.mark.parametrize("loss", ["squared", "quantile"])
+@pytest.mark.parametrize("relation", ["independent", "mixed"])
+@pytest.mark.parametrize("loss", ["squared", Quantile(0.3)], ids=str)
 def test_a_weight_of_two_is_two_samples(loss, relation):
     data = make_samples("regression")
     weight = np.where(np.arange(len(data.y)) % 3 == 0, 2.0, 1.0)
@@ -71,9 +72,9 @@ def test_quantiles_cover_their_share_of_the_training_samples(level, formulation)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(120, 2))
     y = X[:, 0] + (1.0 + 0.5 * np.sin(X[:, 1])) * rng.normal(size=120)
-    found = model(
-        loss="quantile", quantile=level, formulation=formulation, C=0.05, beta=1e-3, tol=1e-7
-    ).fit(X, y)
+    found = model(loss=Quantile(level), formulation=formulation, C=0.05, beta=1e-3, tol=1e-7).fit(
+        X, y
+    )
     rest = y - found.predict(X)
     touched = np.abs(rest) <= 1e-3
     below = np.mean((rest < 0.0) & ~touched)
@@ -88,17 +89,17 @@ def test_each_loss_estimates_what_it_says():
     flat = {"beta": 1e6, "tol": 1e-6}
     mean = model(loss="squared", **flat).fit(X, y)
     np.testing.assert_allclose(mean.predict(X), y.mean(), atol=1e-4)
-    third = model(loss="quantile", quantile=0.3, **flat).fit(X, y)
+    third = model(loss=Quantile(0.3), **flat).fit(X, y)
     np.testing.assert_allclose(third.predict(X), np.quantile(y, 0.3), atol=1e-4)
 
 
 def test_losses_and_levels_of_a_grid_are_scored_as_alone():
     data = make_samples("regression")
-    grid = {"loss": ["squared", "quantile"], "quantile": [0.2, 0.8], "epsilon": [0.1, 0.3]}
+    grid = {"loss": ["squared", Quantile(0.2), Quantile(0.8)], "epsilon": [0.1, 0.3]}
     tight = model(tol=1e-7)
     search = kh.KernelSearchCV(tight, {**grid, "C": [0.5, 2.0]}, cv=2)
     search.fit(data.X, data.y, task=data.task)
-    assert search.n_models_ == 6  # epsilon plays no part, and the level none for squared loss
+    assert search.n_models_ == 6  # epsilon plays no part
     results = search.cv_results_
     for number in (0, len(results["params"]) // 2, len(results["params"]) - 1):
         params = results["params"][number]
@@ -106,18 +107,15 @@ def test_losses_and_levels_of_a_grid_are_scored_as_alone():
         alone.fit(data.X, data.y, task=data.task)
         expected = alone.cv_results_["mean_test_score"][0]
         assert results["mean_test_score"][number] == pytest.approx(expected, abs=2e-3)
-    for name, loss in (("squared", Squared()), ("quantile", Quantile(0.2))):
-        by_name = model(loss=name, quantile=0.2).fit(data.X, data.y, task=data.task)
-        as_object = model(loss=loss).fit(data.X, data.y, task=data.task)
-        assert by_name.objective_ == as_object.objective_
+    by_name = model(loss="squared").fit(data.X, data.y, task=data.task)
+    as_object = model(loss=Squared()).fit(data.X, data.y, task=data.task)
+    assert by_name.objective_ == as_object.objective_
 
 
 def test_quantiles_are_searched_by_the_pinball_loss():
     data = make_samples("regression")
     pinball = make_scorer(mean_pinball_loss, alpha=0.8, greater_is_better=False)
-    search = kh.KernelSearchCV(
-        model(loss="quantile", quantile=0.8), {"C": [0.1, 1.0]}, cv=3, scoring=pinball
-    )
+    search = kh.KernelSearchCV(model(loss=Quantile(0.8)), {"C": [0.1, 1.0]}, cv=3, scoring=pinball)
     search.fit(data.X, data.y, task=data.task)
     assert np.all(search.cv_results_["mean_test_score"] < 0.0)
 
@@ -125,17 +123,24 @@ def test_quantiles_are_searched_by_the_pinball_loss():
 def test_a_matrix_that_does_not_fit_is_refused_with_what_would():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1100, 2)), rng.normal(size=1100)
-    small = model(loss="squared", relation="mixed", cache_size=1.0, kernels=[kh.Gaussian(1.0)])
+    small = model(
+        loss="squared",
+        relation="mixed",
+        operator=kh.Dense(cache_size=1.0),
+        kernels=[kh.Gaussian(1.0)],
+    )
     task = np.repeat(["a", "b"], 550)
     with pytest.raises(ValueError, match="cache_size is too small for loss='squared'.* 10 mega"):
         small.fit(X, y, task=task)
-    assert small.set_params(cache_size=10.0).fit(X, y, task=task).dual_gap_ <= 1e-3
+    small.set_params(operator=kh.Dense(cache_size=10.0))
+    assert small.fit(X, y, task=task).dual_gap_ <= 1e-3
 
 
 def test_a_search_refuses_what_its_refit_would_before_any_model_is_solved(monkeypatch):
     monkeypatch.setattr(on_demand, "_FEWEST_ROWS", 8)
     data = make_samples("regression", sizes=(30, 30))
-    small = model(relation="mixed", cache_size=0.02, kernels=[kh.Gaussian(1.0)])
+    held = kh.Dense(cache_size=0.02)
+    small = model(relation="mixed", operator=held, kernels=[kh.Gaussian(1.0)])
     search = kh.KernelSearchCV(small, {"loss": ["squared", "epsilon_insensitive"]}, cv=2)
     table = {"X": data.X, "y": data.y, "task": data.task}
     with monkeypatch.context() as patch:
@@ -144,7 +149,7 @@ def test_a_search_refuses_what_its_refit_would_before_any_model_is_solved(monkey
             search.fit(**table)
     search.set_params(refit=False).fit(**table)  # the splits are smaller
     assert len(search.cv_results_["params"]) == 2
-    search.set_params(refit=True, estimator__cache_size=0.03).fit(**table)
+    search.set_params(refit=True, estimator__operator=kh.Dense(cache_size=0.03)).fit(**table)
 
 
 @pytest.mark.parametrize("intercept", ["task", "common"])
@@ -171,11 +176,10 @@ def test_neighborhoods_that_are_given(radius):
     assert excess <= rough.dual_gap_ + 1e-6
 
 
-@pytest.mark.parametrize("wrong", [{"loss": "huber"}, {"quantile": 0.0}, {"quantile": 1.0}])
-def test_wrong_choices_are_named(wrong):
+def test_wrong_choices_are_named():
     data = make_samples("regression")
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        model(**wrong).fit(data.X, data.y, task=data.task)
+    with pytest.raises(ValueError, match="loss"):
+        model(loss="huber").fit(data.X, data.y, task=data.task)
 
 
 def test_a_large_path_starts_from_a_part_of_the_samples(monkeypatch):

@@ -8,19 +8,19 @@ import pytest
 from sklearn.base import clone
 
 import kernelhood as kh
-from kernelhood.estimators import landmarks as capacity
+from kernelhood.estimators import functions as many_samples
 from kernelhood.estimators import landmarks as features
-from kernelhood.estimators import related as many_samples
-from kernelhood.estimators.landmarks import Landmarks, choose_landmarks
+from kernelhood.estimators.landmarks import LandmarkMaps, choose_landmarks
 from kernelhood.losses import BoxLoss, Loss
 from kernelhood.losses.base import box_loss
+from kernelhood.operators import choice as capacity
 
 N_TASKS, SIZE = 4, 15
 BANK = kh.KernelBank([kh.Gaussian(1.0), kh.Gaussian(2.0), kh.Linear()])
 NEAR = np.exp(-np.abs(np.subtract.outer(np.arange(4), np.arange(4))))
 RELATIONS = {
     "independent": {},
-    "functions": {"sharing": "functions"},
+    "functions": {"relation": "functions"},
     "mixed": {"relation": "mixed"},
     "mixed, own intercepts": {"relation": "mixed", "intercept": "task"},
     "groups": {"relation": kh.TaskGroups({t: t // 2 for t in range(N_TASKS)})},
@@ -76,8 +76,8 @@ def test_all_points_as_landmarks_give_the_exact_model(relation, kind):
     X, _, _ = samples()
     settings = RELATIONS[relation]
     exact = fitted(kind, **settings)
-    low = fitted(kind, operator="low_rank", landmarks=X, **settings)
-    assert low.operator_ == "low_rank"
+    low = fitted(kind, operator=kh.Landmarks(points=X), **settings)
+    assert low.operator_ == "landmarks"
     assert low.dual_gap_ <= 1e-7
     assert low.objective_ == pytest.approx(exact.objective_, rel=1e-6)
     new, _, of = samples(seed=1)
@@ -94,10 +94,10 @@ def test_a_bank_that_is_fitted_to_the_inputs_sees_prepared_points_everywhere(rel
     X = 1e3 + 50.0 * X
     settings = {"kernels": "auto", "C": 5.0, "tol": 1e-6, "formulation": "corrected"}
     exact = kh.MTONMKLRegressor(beta=0.05, relation=relation, **settings).fit(X, y, task=task)
-    low = clone(exact).set_params(operator="low_rank", landmarks=X).fit(X, y, task=task)
+    low = clone(exact).set_params(operator=kh.Landmarks(points=X)).fit(X, y, task=task)
     np.testing.assert_allclose(low.predict(X, task=task), exact.predict(X, task=task), atol=2e-2)
     np.testing.assert_allclose(low.approximation_, 1.0, atol=1e-6)
-    few = clone(low).set_params(landmarks=None, n_components=20).fit(X, y, task=task)
+    few = clone(low).set_params(operator=kh.Landmarks(20)).fit(X, y, task=task)
     assert few.score(X, y, task=task) > 0.7
 
 
@@ -107,19 +107,19 @@ def test_frobenius_products_are_those_of_the_kernels(formulation, relation):
     X, _, _ = samples()
     settings = {"formulation": formulation, "eta": 16.0, "tol": 1e-5, **RELATIONS[relation]}
     exact = fitted("epsilon-insensitive", **settings)
-    low = fitted("epsilon-insensitive", operator="low_rank", landmarks=X, **settings)
+    low = fitted("epsilon-insensitive", operator=kh.Landmarks(points=X), **settings)
     assert low.objective_ == pytest.approx(exact.objective_, rel=2e-5)
     np.testing.assert_allclose(low.gram_, exact.gram_, rtol=1e-6)
 
 
 def some_landmarks(kind="epsilon-insensitive", **settings):
     X, _, _ = samples()
-    return fitted(kind, operator="low_rank", landmarks=X[::6], **settings)
+    return fitted(kind, operator=kh.Landmarks(points=X[::6]), **settings)
 
 
 def test_the_part_of_the_trace_that_is_kept_is_told():
     X, _, _ = samples()
-    model, landmarks = some_landmarks(relation="mixed"), Landmarks.at(BANK, X[::6])
+    model, landmarks = some_landmarks(relation="mixed"), LandmarkMaps.at(BANK, X[::6])
     squares = np.split(landmarks.features(X) ** 2, landmarks.starts[1:-1], axis=1)
     kept = [own.sum() / kernel.diagonal(X).sum() for own, kernel in zip(squares, BANK, strict=True)]
     np.testing.assert_allclose(model.approximation_[:3], kept)
@@ -127,12 +127,16 @@ def test_the_part_of_the_trace_that_is_kept_is_told():
     np.testing.assert_array_equal(fitted("hinge").approximation_, np.ones(3))
 
 
-def test_features_need_not_be_held():
+@pytest.mark.parametrize(("share", "digits"), [(0.0, 1e-6), (1e-3, 1e-4)])
+def test_features_need_not_be_held(share, digits, monkeypatch):
+    """Nothing is held where there is no room, and single precision where it is scarce."""
     held = some_landmarks(relation="mixed")
-    again = some_landmarks(relation="mixed", cache_size=0.0)
-    single = some_landmarks(relation="mixed", storage="float32")
-    assert again.objective_ == pytest.approx(held.objective_, rel=1e-6)
-    assert single.objective_ == pytest.approx(held.objective_, rel=1e-4)
+    fits = features.type_that_fits
+    monkeypatch.setattr(
+        "kernelhood.estimators.low_rank.type_that_fits",
+        lambda maps, n_points, cache_size, storage: fits(maps, n_points, 15 * share, storage),
+    )
+    assert some_landmarks(relation="mixed").objective_ == pytest.approx(held.objective_, rel=digits)
 
 
 def test_prediction_in_blocks_is_prediction_at_once(monkeypatch):
@@ -163,8 +167,7 @@ def test_unseen_tasks_and_new_labels_are_known_as_before():
         "epsilon-insensitive",
         relation="mixed",
         unseen_task="shared",
-        operator="low_rank",
-        landmarks=X,
+        operator=kh.Landmarks(points=X),
     )
     new = np.full(len(X), 99)
     np.testing.assert_allclose(low.predict(X, task=new), exact.predict(X, task=new), atol=2e-2)
@@ -186,8 +189,7 @@ def test_many_tiny_tasks_are_fitted_and_predicted_in_any_order():
         relation="mixed",
         formulation="corrected",
         beta=0.1,
-        operator="low_rank",
-        n_components=10,
+        operator=kh.Landmarks(10),
         tol=1e-2,
     ).fit(X, y, task=task)
     assert model.dual_gap_ <= 1e-2
@@ -214,7 +216,7 @@ def test_a_search_takes_features_in_the_place_of_kernels(kind, relation):
     estimator = LOSSES[kind][0](kernels=BANK, formulation="corrected", tol=1e-6)
     grid = {"C": [0.5, 5.0], "beta": [0.01, 0.1]}
     scores = []
-    for own in ({}, {"operator": "low_rank", "landmarks": X}):
+    for own in ({}, {"operator": kh.Landmarks(points=X)}):
         model = clone(estimator).set_params(**RELATIONS[relation], **own)
         search = kh.KernelSearchCV(model, grid, cv=2, refit=False).fit(X, y, task=task)
         scores.append(search.cv_results_["mean_test_score"])
@@ -227,7 +229,7 @@ def test_sample_weights_count_samples_as_often(relation):
     weight = np.random.default_rng(3).integers(1, 4, len(X)).astype(float)
     models = [
         kh.MTONMKLRegressor(kernels=BANK, C=5.0, beta=0.05, tol=1e-5, **own, **RELATIONS[relation])
-        for own in ({}, {"operator": "low_rank", "landmarks": X})
+        for own in ({}, {"operator": kh.Landmarks(points=X)})
     ]
     exact, low = (model.fit(X, y, task=task, sample_weight=weight) for model in models)
     assert low.objective_ == pytest.approx(exact.objective_, rel=2e-5)
@@ -241,7 +243,7 @@ def test_three_classes_are_three_svms():
     for relation in ("mixed", "independent"):
         exact = kh.MTONMKLClassifier(relation=relation, **settings).fit(X, y, task=task)
         low = kh.MTONMKLClassifier(
-            relation=relation, operator="low_rank", landmarks=X, **settings
+            relation=relation, operator=kh.Landmarks(points=X), **settings
         ).fit(X, y, task=task)
         assert low.objective_ == pytest.approx(exact.objective_, rel=1e-5)
         assert np.mean(low.predict(X, task=task) == exact.predict(X, task=task)) > 0.95
@@ -249,19 +251,27 @@ def test_three_classes_are_three_svms():
 
 def test_settings_that_cannot_be_are_named():
     X, _, _ = samples()
-    with pytest.raises(ValueError, match="operator='on_demand' needs tasks that are solved"):
-        fitted("hinge", operator="on_demand")
-    with pytest.raises(ValueError, match="landmarks must have the 3 features of X: got 2"):
-        fitted("hinge", operator="low_rank", landmarks=X[:, :2])
-    with pytest.raises(ValueError, match="operator='low_rank' cannot hold a neighborhood"):
-        fitted("hinge", operator="low_rank", neighborhood="ideal")
-    with pytest.raises(ValueError, match="n_components"):
-        fitted("hinge", n_components=0)
+    with pytest.raises(ValueError, match="points of Landmarks must have the 3 features of X"):
+        fitted("hinge", operator=kh.Landmarks(points=X[:, :2]))
+    with pytest.raises(ValueError, match="operator='landmarks' cannot hold a neighborhood"):
+        fitted("hinge", operator="landmarks", neighborhood="linear", relation="independent")
+    with pytest.raises(ValueError, match="operator"):
+        fitted("hinge", operator="low_rank")
 
 
-@pytest.mark.parametrize("operator", ["dense", "on_demand", "low_rank"])
-def test_the_operator_that_is_asked_for_is_taken(operator):
-    assert fitted("hinge", relation="mixed", operator=operator).operator_ == operator
+@pytest.mark.parametrize(
+    ("operator", "held_as"),
+    [
+        ("auto", "dense"),
+        ("dense", "dense"),
+        (kh.Dense(cache_size=0.0), "on_demand"),
+        ("landmarks", "landmarks"),
+    ],
+)
+def test_the_operator_that_is_asked_for_is_taken(operator, held_as):
+    assert fitted("hinge", relation="mixed", operator=operator).operator_ == held_as
+    alone = "landmarks" if held_as == "landmarks" else "dense"
+    assert fitted("hinge", relation="independent", operator=operator).operator_ == alone
 
 
 def test_work_that_does_not_fit_into_memory_is_refused_before_it_starts(monkeypatch, capsys):
@@ -269,13 +279,13 @@ def test_work_that_does_not_fit_into_memory_is_refused_before_it_starts(monkeypa
     fitted("hinge", relation="mixed")  # few samples: nothing changes
     with pytest.raises(MemoryError, match=r"operator='dense' with 60 samples .* use operator="):
         fitted("hinge", operator="dense", relation="mixed")
-    with pytest.raises(MemoryError, match=r"use n_components=\d+ and cache_size=0"):
-        fitted("hinge", operator="low_rank", relation="mixed")
+    with pytest.raises(MemoryError, match=r"use operator=Landmarks\(\d+\)"):
+        fitted("hinge", operator="landmarks", relation="mixed")
 
 
 def test_prediction_takes_no_more_memory_for_more_rows():
     X, _, _ = samples()
-    model = fitted("epsilon-insensitive", relation="mixed", operator="low_rank", landmarks=X)
+    model = fitted("epsilon-insensitive", relation="mixed", operator=kh.Landmarks(points=X))
     rows = np.random.default_rng(0).normal(size=(90_000, 3))
     peaks = []
     for n in (30_000, 90_000):
@@ -289,7 +299,7 @@ def test_prediction_takes_no_more_memory_for_more_rows():
 
 
 def test_features_of_more_than_a_quarter_of_the_cache_are_held_in_single_precision():
-    landmarks = Landmarks.at(BANK, np.random.default_rng(0).normal(size=(8, 3)))
+    landmarks = LandmarkMaps.at(BANK, np.random.default_rng(0).normal(size=(8, 3)))
     megabytes = 1000 * float(landmarks.starts[-1]) * 8 / 2**20
 
     def held(share, storage="float64"):

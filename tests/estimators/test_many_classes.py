@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 
 import kernelhood as kh
 from kernelhood.kernels import Gaussian, KernelBank, Linear, Normalized
+from kernelhood.relations import SharedFunctions
 from tests.references import svm
 
 BANK = KernelBank([Normalized(Linear()), Gaussian(1.0), Gaussian(2.0)])
@@ -82,13 +83,13 @@ def test_the_functions_are_those_of_svc():
     assert model.intercept_[0].shape == (3,)
 
 
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 def test_tasks_may_have_different_numbers_of_classes(sharing):
     X, y, task = three_classes(sizes=(30, 30, 24))
     y = y.copy()
     second = task == "task 1"
     y[second] = np.where(X[second, 0] > 0, "x", "z")
-    model = estimator(sharing=sharing, tol=1e-4).fit(X, y, task=task)
+    model = estimator(relation=sharing, tol=1e-4).fit(X, y, task=task)
     values = model.decision_function(X, task=task)
     assert values.shape == (84, 3)
     assert np.isneginf(values[second, 2]).all()
@@ -102,14 +103,14 @@ def test_tasks_may_have_different_numbers_of_classes(sharing):
 
 def test_one_task_that_shares_functions_is_the_plain_estimator():
     X, y, _ = three_classes(sizes=(40,))
-    plain, shared = estimator().fit(X, y), estimator(sharing="functions").fit(X, y)
+    plain, shared = estimator().fit(X, y), estimator(relation="functions").fit(X, y)
     assert shared.objective_ == pytest.approx(plain.objective_, rel=1e-6)
     np.testing.assert_allclose(shared.decision_function(X), plain.decision_function(X), atol=1e-3)
 
 
 def test_only_the_shared_function_is_the_plain_estimator_on_pooled_data():
     X, y, task = three_classes()
-    shared = estimator(sharing="functions", specific_cost=np.inf, intercept="common")
+    shared = estimator(relation=SharedFunctions(specific_cost=np.inf), intercept="common")
     shared.fit(X, y, task=task)
     pooled = estimator().fit(X, y)
     assert shared.objective_ == pytest.approx(pooled.objective_, rel=1e-6)
@@ -120,7 +121,7 @@ def test_only_the_shared_function_is_the_plain_estimator_on_pooled_data():
 
 def test_pairs_of_the_same_classes_share_their_function():
     X, y, task = three_classes()
-    model = estimator(sharing="functions", specific_cost=1.5, unseen_task="shared", tol=1e-5)
+    model = estimator(relation=SharedFunctions(specific_cost=1.5), unseen_task="shared", tol=1e-5)
     model.fit(X, y, task=task)
     assert model.shared_weights_.any()
     assert model.shared_function(X).shape == (60, 3)
@@ -148,12 +149,12 @@ def test_balanced_weights_count_every_class():
     assert balanced.objective_ != pytest.approx(estimator().fit(X, y).objective_, rel=1e-3)
 
 
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 def test_a_search_scores_what_a_fit_scores(sharing):
     X, y, task = three_classes(sizes=(48, 45))
     train, test = next(kh.TaskShuffleSplit(1, test_size=0.5, random_state=0).split(X, y, task=task))
     grid = {"beta": [0.01, 0.1, 1.0]}
-    base = estimator(sharing=sharing)
+    base = estimator(relation=sharing)
     for scoring in (None, "balanced_accuracy"):
         search = kh.KernelSearchCV(base, grid, cv=[(train, test)], scoring=scoring, refit=False)
         search.fit(X, y, task=task)
@@ -161,7 +162,7 @@ def test_a_search_scores_what_a_fit_scores(sharing):
     for params, score in zip(
         plain.cv_results_["params"], plain.cv_results_["mean_test_score"], strict=True
     ):
-        model = estimator(sharing=sharing, **params).fit(X[train], y[train], task=task[train])
+        model = estimator(relation=sharing, **params).fit(X[train], y[train], task=task[train])
         assert score == pytest.approx(model.score(X[test], y[test], task=task[test]), abs=1e-9)
 
 

@@ -217,7 +217,7 @@ def test_models_of_other_features_are_refused():
 
 def test_tasks_that_are_coupled_are_refused():
     with pytest.raises(ValueError, match="neighborhood needs tasks that are independent"):
-        model(sharing="functions").fit(X, Y, task=TASK)
+        model(relation="functions").fit(X, Y, task=TASK)
 
 
 def test_a_radius_without_a_neighborhood_is_refused():

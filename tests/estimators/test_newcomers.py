@@ -40,8 +40,8 @@ def by_hand(model, X, rows):
     """The function of a task that is joined to the others by rows of the matrices."""
     total = np.zeros(len(X))
     for t in range(len(model.tasks_)):
-        K = model._bank(X, model.support_vectors_[t])
-        weights = np.einsum("r,rm->m", rows[:, t], model._matrix_weights)
+        K = model.kernels_(X, model.support_vectors_[t])
+        weights = np.einsum("r,rm->m", rows[:, t], model.functions_.matrix_weights)
         total += np.einsum("m,mij,j->i", weights, K, model.dual_coef_[t])
     return total
 
@@ -134,22 +134,12 @@ def test_a_task_is_refused_where_nothing_is_known_or_everything_is_forbidden():
 @pytest.mark.parametrize("relation", ["functions", "mixed", kh.TaskGroups(GROUPS)])
 def test_one_warning_names_the_tasks_that_only_the_common_function_can_predict(kind, relation):
     samples = make_samples(kind, SIZES)
-    more = {"probability": True} if kind == "classification" else {"calibration": 0.3}
-    model = fitted(kind, samples, relation=relation, **more)
+    model = fitted(kind, samples, relation=relation)
     X, y = samples.X[:8], samples.y[:8]
     task = np.array([*"abcdefg", NAMES[0]])
     asked = [lambda: model.predict(X, task=task), lambda: model.score(X, y, task=task)]
     if kind == "classification":
-        asked += [
-            lambda: model.decision_function(X, task=task),
-            lambda: model.predict_proba(X, task=task),
-            lambda: model.predict_log_proba(X, task=task),
-        ]
-    else:
-        asked += [
-            lambda: model.predict_quantiles(X, task=task),
-            lambda: model.predict_interval(X, task=task, coverage=0.5),
-        ]
+        asked += [lambda: model.decision_function(X, task=task)]
     named = "fit: 'a', 'b', 'c', 'd', 'e' and 2 more. .*unseen_task='shared'.*unseen_task='error'"
     for ask in asked:
         with pytest.warns(UserWarning, match=named) as heard:
@@ -165,23 +155,6 @@ def test_one_warning_names_the_tasks_that_only_the_common_function_can_predict(k
     for ask in asked:
         with pytest.raises(ValueError, match="not seen in fit: 'a', 'b'"):
             ask()
-
-
-def test_quantiles_are_not_fitted_for_tasks_that_are_refused(monkeypatch):
-    samples = make_samples("regression", SIZES)
-    model = fitted("regression", samples, relation="independent")
-    monkeypatch.setattr(model, "_fit_levels", None)
-    with pytest.raises(ValueError, match="not seen in fit: 'new'"):
-        model.predict_quantiles(samples.X[:1], task=["new"])
-
-
-def test_quantiles_of_an_adapted_task_are_those_of_the_common_function():
-    samples = make_samples("regression", SIZES)
-    model = fitted("regression", samples, relation="mixed")
-    model.adapt(samples.X[:9], samples.y[:9], task="new")
-    model.predict(samples.X[:2], task=["new"] * 2)
-    with pytest.warns(UserWarning, match="not seen in fit: 'new'"):
-        model.predict_quantiles(samples.X[:2], task=["new"] * 2)
 
 
 def test_unlabelled_rows_sharpen_the_likeness_of_inputs():
@@ -256,10 +229,10 @@ def test_adapting_is_a_refit_with_everything_else_held_fixed(kind, old, intercep
     else:
         rows = np.array([[1.0] * 4, [0, 0, 1, 1], [0.0] * 4])
         offset = by_hand(model, extra.X, rows) + (intercept == "shrunk") * model.intercept_[0]
-        weights = model._matrix_weights.sum(axis=0)
+        weights = model.functions_.matrix_weights.sum(axis=0)
     before = values(model, samples.X, task=samples.task)
     model.adapt(extra.X, extra.y, task=name)
-    K = model._bank.combine(extra.X, extra.X, weights)
+    K = model.kernels_.combine(extra.X, extra.X, weights)
     # The same by a conic solver: the SVM of what is left over, with all else fixed.
     v = cp.Variable(25)
     b = cp.Variable() if intercept == "task" else 0.0

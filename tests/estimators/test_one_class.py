@@ -8,6 +8,7 @@ import pytest
 import kernelhood as kh
 from kernelhood.estimators import METHODS
 from kernelhood.estimators.data import completed_classes
+from kernelhood.relations import SharedFunctions
 
 CORRECTED = {"formulation": "corrected", "beta": 0.01}
 
@@ -25,7 +26,7 @@ def table(seed=0, sizes=(1, 2, 5, 40, 40)):
 @pytest.mark.parametrize("made", [*(pair[0] for pair in METHODS.values()), kh.KTAClassifier])
 def test_a_task_on_its_own_predicts_its_class(made):
     X, y, task = table()
-    alone = {"sharing": "weights"} if made is kh.MTONMKLClassifier else {}
+    alone = {"relation": "independent"} if made is kh.MTONMKLClassifier else {}
     y[task == "site 1"] = "no"
     with pytest.warns(UserWarning, match="only one class in 3 of 5 .*'site 0', 'site 1', 'site 2'"):
         model = made(**alone).fit(X, y, task=task)
@@ -50,7 +51,7 @@ def test_only_one_warning_and_none_without_such_a_task():
 def test_tasks_that_share_a_function_predict_both_classes(formulation):
     X, y, task = table()
     model = kh.MTONMKLClassifier(
-        sharing="functions", formulation=formulation, beta=0.01, eta=16.0, C=10.0, tol=1e-5
+        relation="functions", formulation=formulation, beta=0.01, eta=16.0, C=10.0, tol=1e-5
     )
     with pytest.warns(UserWarning, match="by what they share with the others: 'site 0'"):
         model.fit(X, y, task=task)
@@ -69,7 +70,7 @@ def test_an_intercept_that_samples_leave_open_is_that_of_the_others():
     X, y, task = table()
     X[task == "site 2", 0] += 10.0
     bank = kh.KernelBank([kh.Linear()])
-    shared = {"sharing": "functions", "specific_cost": np.inf}
+    shared = {"relation": SharedFunctions(specific_cost=np.inf)}
     model = kh.MTONMKLClassifier(kernels=bank, **shared, **CORRECTED)
     with pytest.warns(UserWarning, match="only one class"):
         model.fit(X, y, task=task)
@@ -88,7 +89,7 @@ def test_an_intercept_that_samples_leave_open_is_that_of_the_others():
 
 def test_with_one_intercept_for_all_their_samples_count():
     X, y, task = table()
-    model = kh.MTONMKLClassifier(sharing="functions", intercept="common", C=10.0, **CORRECTED)
+    model = kh.MTONMKLClassifier(relation="functions", intercept="common", C=10.0, **CORRECTED)
     with pytest.warns(UserWarning, match="only one class"):
         model.fit(X, y, task=task)
     X[task == "site 2", 0] *= -1.0
@@ -101,7 +102,7 @@ def test_a_class_that_no_other_task_has_stays_alone():
     X, y, task = table()
     y = y.astype("<U5")
     y[task == "site 2"] = "maybe"
-    model = kh.MTONMKLClassifier(sharing="functions", intercept="common", **CORRECTED)
+    model = kh.MTONMKLClassifier(relation="functions", intercept="common", **CORRECTED)
     with pytest.warns(UserWarning, match="'site 2'"):
         model.fit(X, y, task=task)
     assert set(model.predict(X, task=["site 2"] * len(X))) == {"maybe"}
@@ -109,13 +110,13 @@ def test_a_class_that_no_other_task_has_stays_alone():
     assert np.mean(model.predict(X, task=task) == y) > 0.85
 
 
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 def test_among_tasks_of_three_classes_it_is_constant(sharing):
     rng = np.random.default_rng(0)
     X, task = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     y[task == "c"] = 2
-    model = kh.MTONMKLClassifier(sharing=sharing, C=10.0)
+    model = kh.MTONMKLClassifier(relation=sharing, C=10.0)
     with pytest.warns(UserWarning, match="only one class in 1 of 3 tasks.*'c'"):
         model.fit(X, y, task=task)
     assert set(model.predict(X, task=["c"] * 90)) == {2}

@@ -10,6 +10,7 @@ from sklearn.base import clone
 import kernelhood as kh
 from kernelhood.estimators.formulations import coefficients
 from kernelhood.kernels import Constant, Gaussian, KernelBank, Linear, Normalized, Precomputed
+from kernelhood.relations import Mixed, SharedFunctions
 from tests.references import conic_optimum, make_samples
 
 BANK = KernelBank([Normalized(Linear()), Gaussian(1.0), Gaussian(2.0)])
@@ -121,18 +122,9 @@ def test_relations_that_coincide_agree(kind):
     same(kh.TaskGroups(dict.fromkeys(NAMES, "all")), "mixed")
     same(kh.TaskGroups({name: name for name in NAMES}), "mixed")
     same(kh.TaskSimilarity(np.eye(4), tasks=NAMES), "mixed")
-    same("functions", "mixed", specific_cost=np.inf)
+    same(SharedFunctions(specific_cost=np.inf), Mixed(specific_cost=np.inf))
     same(["mixed", kh.TaskGroups(GROUPS)], kh.TaskGroups(GROUPS))
     same(["functions", "mixed"], "functions")
-
-
-def test_names_and_the_short_word_are_the_same_models():
-    samples = make_samples("regression", SIZES)
-    for relation, sharing in (("independent", "weights"), ("functions", "functions")):
-        one = fitted("regression", samples, relation=relation)
-        other = fitted("regression", samples, sharing=sharing)
-        np.testing.assert_array_equal(one.weights_, other.weights_)
-        np.testing.assert_array_equal(one.intercept_, other.intercept_)
 
 
 @each_relation
@@ -140,7 +132,7 @@ def test_kernels_on_demand_and_sparse_points_give_the_same(relation):
     samples = make_samples("regression", SIZES)
     held = fitted("regression", samples, relation=relation)
     found = values(held, samples.X, task=samples.task)
-    late = fitted("regression", samples, relation=relation, cache_size=0.0)
+    late = fitted("regression", samples, relation=relation, operator=kh.Dense(cache_size=0.0))
     np.testing.assert_allclose(late.objective_, held.objective_, rtol=1e-6)
     np.testing.assert_allclose(
         values(late, samples.X, task=samples.task), found, rtol=1e-3, atol=1e-3
@@ -183,7 +175,7 @@ def test_a_shrunk_intercept_is_a_constant_kernel_and_a_common_intercept(kind):
     shrunk = fitted(kind, samples, relation="mixed", intercept="shrunk")
     bank = KernelBank([*BANK, Constant()])
     given = fitted(kind, samples, relation="mixed", intercept="common", kernels=bank)
-    assert shrunk._kernel_names() == [*BANK.names, "constant"]
+    assert shrunk.functions_.kernel_names == [*BANK.names, "constant"]
     np.testing.assert_allclose(shrunk.objective_, given.objective_, rtol=1e-7)
     # What all tasks have in common is the intercept, not a second constant.
     assert shrunk.shared_weights_[-1] <= 1e-6 * shrunk.weights_.sum()
@@ -194,7 +186,7 @@ def test_which_intercept_is_the_default():
     assert len(fitted("regression", samples, relation="functions").weights_[0]) == len(BANK)
     assert len(fitted("regression", samples, relation="mixed").weights_[0]) == len(BANK) + 1
     assert len(set(fitted("regression", samples, relation="mixed").intercept_)) == 1
-    assert len(set(fitted("regression", samples, sharing="weights").intercept_)) == 4
+    assert len(set(fitted("regression", samples, relation="independent").intercept_)) == 4
 
 
 def test_the_table_of_shares_adds_up_and_names_its_rows():
@@ -215,8 +207,8 @@ def test_the_learned_likeness_of_tasks_is_the_sum_of_the_matrices():
     samples = make_samples("regression", SIZES)
     model = fitted("regression", samples, relation=RELATIONS["groups"])
     found = model.task_similarity()
-    by_matrix = model._matrix_weights @ np.mean(
-        [k.diagonal(samples.X) for k in model._bank], axis=1
+    by_matrix = model.functions_.matrix_weights @ np.mean(
+        [k.diagonal(samples.X) for k in model.kernels_], axis=1
     )
     total = np.einsum("r,rst->st", by_matrix, model.relation_.matrices(model.tasks_))
     np.testing.assert_allclose(found, total / by_matrix.sum(), rtol=1e-10)

@@ -7,9 +7,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kernelhood as kh
+from kernelhood.estimators.base import method_of, read_table
+from kernelhood.estimators.data import Pair, TaskProblem
 from kernelhood.estimators.formulations import coefficients
 from kernelhood.estimators.training import JointKernels
 from kernelhood.kernels import Gaussian, KernelBank, Linear, Normalized
+from kernelhood.losses import EpsilonInsensitive
+from kernelhood.relations import SharedFunctions
 from tests.references import conic_optimum, make_samples
 
 BANK = KernelBank([Normalized(Linear()), Gaussian(1.0), Gaussian(2.0)])
@@ -22,7 +26,7 @@ FORMULATIONS = {
 
 
 def estimator(kind, formulation="corrected", **settings):
-    given = {"kernels": BANK, "C": 2.0, "tol": 1e-7, "sharing": "functions"}
+    given = {"kernels": BANK, "C": 2.0, "tol": 1e-7, "relation": "functions"}
     return KINDS[kind](
         formulation=formulation, **{**given, **FORMULATIONS[formulation], **settings}
     )
@@ -45,7 +49,9 @@ def full_matrices(samples, names):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_objective_is_that_of_a_conic_solver(kind, formulation, intercept):
     samples = make_samples(kind, sizes=(12, 15, 9))
-    model = estimator(kind, formulation, specific_cost=2.0, intercept=intercept)
+    model = estimator(
+        kind, formulation, relation=SharedFunctions(specific_cost=2.0), intercept=intercept
+    )
     model.fit(samples.X, samples.y, task=samples.task)
     names = list(model.tasks_)
     terms = coefficients(formulation, model.eta, model.beta)
@@ -70,7 +76,7 @@ def test_a_single_task_is_the_plain_estimator(kind, formulation):
     samples = make_samples(kind, sizes=(30,))
     close = {"tol": 1e-10}  # a gap fixes functions and weights to its root only
     shared = estimator(kind, formulation, **close).fit(samples.X, samples.y)
-    plain = estimator(kind, formulation, sharing="weights", **close).fit(samples.X, samples.y)
+    plain = estimator(kind, formulation, relation="independent", **close).fit(samples.X, samples.y)
     assert shared.objective_ == pytest.approx(plain.objective_, rel=2e-10)
     np.testing.assert_allclose(values(shared, samples.X), values(plain, samples.X), atol=1e-4)
     np.testing.assert_allclose(shared.weights_, plain.weights_, rtol=1e-4, atol=1e-6)
@@ -84,11 +90,17 @@ def test_a_single_task_is_the_plain_estimator(kind, formulation):
 def test_only_the_shared_function_is_the_plain_estimator_on_pooled_data(kind, formulation):
     samples = make_samples(kind)
     close = {"tol": 1e-10}  # a gap fixes weights to its root only
-    shared = estimator(kind, formulation, specific_cost=np.inf, intercept="common", **close)
+    shared = estimator(
+        kind,
+        formulation,
+        relation=SharedFunctions(specific_cost=np.inf),
+        intercept="common",
+        **close,
+    )
     shared.fit(samples.X, samples.y, task=samples.task)
     order = np.argsort(samples.task, kind="stable")
     X, y = samples.X[order], samples.y[order]
-    pooled = estimator(kind, formulation, sharing="weights", **close).fit(X, y)
+    pooled = estimator(kind, formulation, relation="independent", **close).fit(X, y)
     np.testing.assert_allclose(
         values(shared, samples.X, samples.task), values(pooled, samples.X), atol=1e-4
     )
@@ -101,7 +113,9 @@ def test_only_the_shared_function_is_the_plain_estimator_on_pooled_data(kind, fo
 @pytest.mark.parametrize("kind", KINDS)
 def test_functions_add_up(kind):
     samples = make_samples(kind)
-    model = estimator(kind, specific_cost=1.5).fit(samples.X, samples.y, task=samples.task)
+    model = estimator(kind, relation=SharedFunctions(specific_cost=1.5)).fit(
+        samples.X, samples.y, task=samples.task
+    )
     name = model.tasks_[1]
     rows = samples.task == name
     K = BANK(samples.X[rows], samples.X)
@@ -139,8 +153,12 @@ def test_equal_points_are_held_once():
     samples = make_samples("regression", sizes=(10, 10))
     X = np.tile(samples.X[:10], (2, 1))
     model = estimator("regression")
-    points, tasks = model._read_training_data(X, samples.y, samples.task)
-    problems = model._pose(points, tasks, None)
+    data = read_table(model, method_of(model), X, samples.y, samples.task)
+    problems = []
+    for one in data.tasks:
+        ones = np.ones(len(one.rows))
+        pairs = [Pair.whole(EpsilonInsensitive(0.1).at(one.y, ones))]
+        problems.append(TaskProblem(one.name, one.rows, data.points[one.rows], pairs, ones))
     joint = JointKernels(BANK, problems, 1000.0, "float64")
     assert joint.kernels.n_points <= 12
 
@@ -150,7 +168,7 @@ def test_equal_points_are_held_once():
 def test_kernels_that_are_not_held_give_the_same_model(kind, storage):
     samples = make_samples(kind, sizes=(20, 31, 17))
     held = estimator(kind).fit(samples.X, samples.y, task=samples.task)
-    evaluated = estimator(kind, cache_size=0.0, storage=storage, tol=1e-6)
+    evaluated = estimator(kind, operator=kh.Dense(storage, 0.0), tol=1e-6)
     evaluated.fit(samples.X, samples.y, task=samples.task)
     assert evaluated.dual_gap_ <= 1e-6
     assert evaluated.objective_ == pytest.approx(held.objective_, rel=1e-5)
@@ -161,7 +179,7 @@ def test_kernels_that_are_not_held_give_the_same_model(kind, storage):
 
 def test_single_precision_still_certifies_in_double():
     samples = make_samples("classification")
-    model = estimator("classification", storage="float32", tol=1e-5)
+    model = estimator("classification", operator=kh.Dense(dtype="float32"), tol=1e-5)
     model.fit(samples.X, samples.y, task=samples.task)
     exact = estimator("classification").fit(samples.X, samples.y, task=samples.task)
     assert model.dual_gap_ <= 1e-5
@@ -236,14 +254,12 @@ def test_unseen_tasks_need_one_meaning_of_the_classes():
     ("settings", "message"),
     [
         (
-            {"unseen_task": "shared", "sharing": "weights"},
-            "use relation='mixed' or sharing='functions', got",
+            {"unseen_task": "shared", "relation": "independent"},
+            "use relation='mixed' or relation='functions', got",
         ),
-        ({"specific_cost": 0.5}, "specific_cost"),
-        ({"sharing": "everything"}, "sharing"),
+        ({"relation": "everything"}, "relation"),
         ({"intercept": "none"}, "intercept"),
-        ({"storage": "float16"}, "storage"),
-        ({"cache_size": -1.0}, "cache_size"),
+        ({"operator": "float16"}, "operator"),
     ],
 )
 def test_bad_settings_are_named(settings, message):
@@ -252,10 +268,36 @@ def test_bad_settings_are_named(settings, message):
         estimator("classification", **settings).fit(samples.X, samples.y, task=samples.task)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sharing", "functions"),
+        ("specific_cost", 2.0),
+        ("n_components", 10),
+        ("landmarks", None),
+        ("storage", "float32"),
+        ("cache_size", 1.0),
+        ("quantile", 0.5),
+        ("probability", True),
+        ("calibration", 0.2),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_old_name_meets_an_error_that_names_the_new_one(kind, name, value):
+    old = {name: value}
+    with pytest.raises(TypeError, match=f"the parameter '{name}' is gone: use .*[=,(]"):
+        KINDS[kind](**old)
+    with pytest.raises(TypeError, match=f"the parameter '{name}' is gone: use"):
+        KINDS[kind]().set_params(**old)
+    search = kh.KernelSearchCV(KINDS[kind](), {name: [value]})
+    with pytest.raises(TypeError, match=f"the parameter '{name}' is gone: use"):
+        search.fit([[0.0], [1.0]], [0, 1])
+
+
 @pytest.mark.parametrize("name", ["shared_function", "sharing_table", "plot_sharing"])
 def test_what_needs_shared_functions_says_so(name):
     samples = make_samples("classification")
-    model = estimator("classification", sharing="weights")
+    model = estimator("classification", relation="independent")
     model.fit(samples.X, samples.y, task=samples.task)
     arguments = [samples.X] if name == "shared_function" else []
     with pytest.raises(ValueError, match=f"{name} needs a shared function"):
@@ -264,7 +306,7 @@ def test_what_needs_shared_functions_says_so(name):
 
 def test_the_table_holds_common_shares():
     samples = make_samples("regression")
-    model = estimator("regression", specific_cost=1.5)
+    model = estimator("regression", relation=SharedFunctions(specific_cost=1.5))
     model.fit(samples.X, samples.y, task=samples.task)
     table = model.sharing_table()
     used = model.weights_ > 0.0
@@ -277,7 +319,7 @@ def test_the_table_holds_common_shares():
 def test_the_picture_of_sharing_adds_up():
     pytest.importorskip("matplotlib")
     samples = make_samples("regression")
-    model = estimator("regression", specific_cost=1.5)
+    model = estimator("regression", relation=SharedFunctions(specific_cost=1.5))
     model.fit(samples.X, samples.y, task=samples.task)
     ax = model.plot_sharing()
     ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
@@ -303,7 +345,8 @@ def test_a_search_scores_what_a_fit_scores(kind, formulation):
     samples = make_samples(kind, sizes=(30, 24, 27))
     split = kh.TaskShuffleSplit(1, test_size=0.5, random_state=0)
     train, test = next(split.split(samples.X, samples.y, task=samples.task))
-    grid = {"specific_cost": [1.0, 3.0, np.inf], "intercept": ["task", "common"]}
+    relations = [SharedFunctions(cost) for cost in (1.0, 3.0, np.inf)]
+    grid = {"relation": relations, "intercept": ["task", "common"]}
     beta = FORMULATIONS[formulation]["beta"]
     grid["beta"] = [beta, 0.5 * beta]
     base = estimator(kind, formulation, tol=1e-9, max_iter=300)
@@ -322,11 +365,11 @@ def test_a_search_scores_what_a_fit_scores(kind, formulation):
 
 def test_a_search_that_holds_no_kernels_scores_the_same():
     samples = make_samples("regression", sizes=(30, 24, 27))
-    grid = {"specific_cost": [1.0, np.inf], "beta": [0.01, 0.1]}
+    grid = {"relation": [SharedFunctions(1.0), SharedFunctions(np.inf)], "beta": [0.01, 0.1]}
     found = [
-        kh.KernelSearchCV(estimator("regression", cache_size=size), grid, cv=2, refit=False).fit(
-            samples.X, samples.y, task=samples.task
-        )
+        kh.KernelSearchCV(
+            estimator("regression", operator=kh.Dense(cache_size=size)), grid, cv=2, refit=False
+        ).fit(samples.X, samples.y, task=samples.task)
         for size in (1000.0, 0.0)
     ]
     scores = [one.cv_results_["mean_test_score"] for one in found]
@@ -335,20 +378,20 @@ def test_a_search_that_holds_no_kernels_scores_the_same():
 
 def test_a_grid_may_hold_both_kinds_of_sharing():
     samples = make_samples("regression", sizes=(30, 24, 27))
-    grid = {"sharing": ["weights", "functions"], "specific_cost": [1.0, 2.0]}
+    grid = {"relation": ["independent", "functions", SharedFunctions(2.0)]}
     search = kh.KernelSearchCV(estimator("regression"), grid, cv=2, refit=False)
     search.fit(samples.X, samples.y, task=samples.task)
-    assert search.n_models_ == 3  # tasks that share weights have no specific cost
+    assert search.n_models_ == 3
     alone = kh.KernelSearchCV(
-        estimator("regression", sharing="weights"), {"beta": [0.05]}, cv=2, refit=False
+        estimator("regression", relation="independent"), {"beta": [0.05]}, cv=2, refit=False
     ).fit(samples.X, samples.y, task=samples.task)
     scores = {
-        params["sharing"]: score
+        params["relation"]: score
         for params, score in zip(
             search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
         )
     }
-    assert scores["weights"] == pytest.approx(alone.best_score_, abs=1e-4)
+    assert scores["independent"] == pytest.approx(alone.best_score_, abs=1e-4)
     with pytest.raises(ValueError, match="per_task=True needs independent tasks"):
         kh.KernelSearchCV(estimator("regression"), grid, per_task=True).fit(
             samples.X, samples.y, task=samples.task

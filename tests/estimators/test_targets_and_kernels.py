@@ -120,7 +120,7 @@ def test_the_score_of_single_rows_is_stable(measured):
     pooled = kh.PooledRegressor().fit(measured.X, measured.y, task=measured.task)
     flat = 1.0 - np.sum((y - pooled.predict(X)) ** 2) / np.sum((y - means) ** 2)
     assert pooled.score(X, y, task=task) == pytest.approx(flat)
-    shared = kh.MTONMKLRegressor(sharing="functions", unseen_task="shared")
+    shared = kh.MTONMKLRegressor(relation="functions", unseen_task="shared")
     shared.fit(measured.X, measured.y, task=measured.task)
     assert np.isfinite(shared.score(X, y, task=["new"] * len(y)))
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import ParameterGrid
 import kernelhood as kh
 from kernelhood import MTONMKLClassifier
 from kernelhood.estimators import METHODS
+from kernelhood.estimators.base import method_of
 from kernelhood.estimators.formulations import FORMULATIONS
 from kernelhood.paper.choice import Memory, fit_found, search, task_scores
 from kernelhood.paper.methods import (
@@ -55,7 +56,7 @@ def test_all_methods_of_the_paper_are_offered():
     named_only = ("one-gaussian", "kernelhood", *RIVALS)
     assert offered_methods() == (*METHODS, *variants, "pooled", *named_only)
     assert (*check_methods(None), *named_only) == offered_methods()
-    assert make_estimator("mt-onmkl-functions", "regression").sharing == "functions"
+    assert make_estimator("mt-onmkl-functions", "regression").relation == "functions"
     assert label("pooled") == "Pooled SVM"
     for name, (classifier, _) in METHODS.items():
         assert isinstance(make_estimator(name, "classification"), classifier)
@@ -73,10 +74,10 @@ def test_the_wide_grid_is_the_papers_with_larger_c():
 def test_where_functions_can_be_shared_the_models_that_share_weights_are_there_too(grid):
     alone, together = candidates("mt-onmkl-functions", grid)
     assert [points["formulation"] for points in together.grid] == [["corrected"], ["normalized"]]
-    assert make_estimator(together.method, "regression").sharing == "functions"
+    assert make_estimator(together.method, "regression").relation == "functions"
     assert [alone] == candidates("mt-onmkl", grid)
     default = make_estimator(alone.method, "regression")
-    assert not default._couples(default.get_params())
+    assert not method_of(default).couples(default.get_params())
 
 
 def test_the_best_is_chosen_among_all_variants():
@@ -100,7 +101,7 @@ def test_fitted_kernels_are_tried_for_tasks_alone_and_together(kind):
     couples = []
     for one in fitted:
         model = make_estimator(one.method, kind, **one.settings)
-        couples.append(model._couples(model.get_params()))
+        couples.append(method_of(model).couples(model.get_params()))
     assert set(couples) == {False, True}
     assert len({repr(one) for one in fitted}) == len(fitted)
 

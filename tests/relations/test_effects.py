@@ -60,25 +60,30 @@ def test_the_order_of_tasks_is_that_which_is_asked_for(relation):
     np.testing.assert_allclose(turned, expected, atol=1e-12)
 
 
-@each
-def test_what_is_own_can_cost_more_or_nothing_be_own(relation):
-    dear = relation.own_costing(2.0)
+MADE = {
+    "mixed": Mixed,
+    "groups": lambda **more: TaskGroups(GROUPS, cost=2.0, **more),
+    "places": lambda **more: TaskSimilarity(features=PLACES, **more),
+    "graph": lambda **more: TaskGraph(EDGES, **more),
+    "inputs": lambda **more: TaskInputs(**more).seen(TASKS, INPUTS),
+    "combination": lambda **more: Combination([TaskGroups(GROUPS, **more), Mixed(**more)]),
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_what_is_own_can_cost_more_or_nothing_be_own(make):
+    relation, dear, none = make(), make(specific_cost=2.0), make(specific_cost=np.inf)
     np.testing.assert_allclose(dear.costs(9)[:-1], relation.costs(9)[:-1])
     assert dear.costs(9)[-1] == 2.0 * relation.costs(9)[-1]
     assert dear.key == relation.key
     assert dear != relation
-    none = relation.own_costing(np.inf)
-    assert not none.separate
     assert none.key != relation.key
-    own = not relation.separate
-    assert len(none.matrices(TASKS)) == len(relation.matrices(TASKS)) - own
+    assert len(none.matrices(TASKS)) == len(relation.matrices(TASKS)) - 1
     assert np.all(np.isfinite(none.costs(9)))
-
-
-@each
-def test_equal_relations_are_equal_and_hashable(relation):
-    assert relation == relation.own_costing(1.0)
-    assert hash(relation) == hash(relation.own_costing(1.0))
+    with pytest.raises(ValueError, match="specific_cost must be at least 1"):
+        make(specific_cost=0.5)
+    assert relation == make(specific_cost=1.0)
+    assert hash(relation) == hash(make(specific_cost=1.0))
     assert relation != Independent()
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import is_classifier
-from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
@@ -39,26 +39,23 @@ def labels(data):
 
 @pytest.fixture(scope="module")
 def chosen_classifier(data, labels):
-    search = kh.KernelSearchCV(classifier(probability=True), GRID, cv=2)
+    search = kh.KernelSearchCV(classifier(), GRID, cv=2)
     return search.fit(data.X, labels, task=data.task)
 
 
 @pytest.fixture(scope="module")
 def chosen_regressor(data):
-    search = kh.KernelSearchCV(regressor(calibration=0.3), GRID, cv=2)
+    search = kh.KernelSearchCV(regressor(), GRID, cv=2)
     return search.fit(data.X, data.y, task=data.task)
 
 
 def test_classifiers_tell_what_the_chosen_one_tells(chosen_classifier, data, labels):
     model = chosen_classifier
     chosen = model.best_estimator_
-    for method in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
+    for method in ("predict", "decision_function"):
         found = getattr(model, method)(data.X, task=data.task)
         np.testing.assert_array_equal(found, getattr(chosen, method)(data.X, task=data.task))
-    chances = model.predict_proba(data.X, task=data.task)
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     assert model.classes_.tolist() == ["high", "low"]
-    assert not hasattr(model, "predict_interval")
     assert model.score_by_task(data.X, labels, task=data.task) == chosen.score_by_task(
         data.X, labels, task=data.task
     )
@@ -67,11 +64,7 @@ def test_classifiers_tell_what_the_chosen_one_tells(chosen_classifier, data, lab
 def test_regressors_tell_what_the_chosen_one_tells(chosen_regressor, data):
     model = chosen_regressor
     chosen, asked = model.best_estimator_, {"X": data.X, "task": data.task}
-    ends = model.predict_interval(coverage=0.6, **asked)
-    np.testing.assert_array_equal(ends, chosen.predict_interval(coverage=0.6, **asked))
-    np.testing.assert_allclose(ends.mean(axis=1), model.predict(**asked))
-    levels = model.predict_quantiles(quantiles=[0.2, 0.8], **asked)
-    np.testing.assert_array_equal(levels, chosen.predict_quantiles(quantiles=[0.2, 0.8], **asked))
+    np.testing.assert_array_equal(model.predict(**asked), chosen.predict(**asked))
     np.testing.assert_array_equal(model.task_similarity(), chosen.task_similarity())
     for name in TABLES:
         np.testing.assert_array_equal(getattr(model, name)(), getattr(chosen, name)())
@@ -81,7 +74,6 @@ def test_regressors_tell_what_the_chosen_one_tells(chosen_regressor, data):
     assert model.tasks_ == chosen.tasks_
     assert model.dual_gap_ == chosen.dual_gap_
     assert model.n_features_in_ == data.X.shape[1]
-    assert not hasattr(model, "predict_proba")
     assert not hasattr(model, "decision_function")
     assert not hasattr(model, "classes_")
 
@@ -109,55 +101,26 @@ def test_what_is_known_of_a_new_task_reaches_the_relation(data):
 
 def test_before_a_fit_it_is_known_what_there_will_be():
     plain = kh.KernelSearchCV(classifier(), GRID)
-    assert hasattr(kh.KernelSearchCV(classifier(probability=True), GRID), "predict_proba")
-    assert not hasattr(plain, "predict_proba")
-    assert hasattr(kh.KernelSearchCV(regressor(calibration=0.3), GRID), "predict_interval")
-    inside = make_pipeline(StandardScaler(), classifier(probability=True))
-    assert hasattr(kh.KernelSearchCV(inside, GRID), "predict_proba")
-    assert not hasattr(kh.KernelSearchCV(StandardScaler(), GRID), "predict_proba")
+    assert hasattr(plain, "decision_function")
+    assert not hasattr(kh.KernelSearchCV(regressor(), GRID), "decision_function")
+    inside = make_pipeline(StandardScaler(), classifier())
+    assert hasattr(kh.KernelSearchCV(inside, GRID), "decision_function")
+    assert not hasattr(kh.KernelSearchCV(StandardScaler(), GRID), "decision_function")
     for name in ("n_features_in_", "classes_", "tasks_", "kernels_", "dual_gap_"):
         assert not hasattr(plain, name)
     with pytest.raises(NotFittedError):
-        kh.KernelSearchCV(regressor(), GRID).predict_interval([[0.0]])
-
-
-def test_levels_behind_a_transformed_target(data):
-    y = np.exp(data.y)
-    scaled = make_pipeline(StandardScaler(), regressor(calibration=0.3))
-    logs = TransformedTargetRegressor(scaled, func=np.log, inverse_func=np.exp)
-    search = kh.KernelSearchCV(logs, {"regressor__mtonmklregressor__C": [1.0]}, cv=2)
-    search.fit(data.X, y, task=data.task)
-    inner = search.best_estimator_.regressor_
-    points, model = inner[:-1].transform(data.X), inner[-1]
-    asked = {"task": data.task, "quantiles": [0.25, 0.75]}
-    np.testing.assert_allclose(
-        search.predict_quantiles(data.X, **asked), np.exp(model.predict_quantiles(points, **asked))
-    )
-    ends = search.predict_interval(data.X, task=data.task, coverage=0.5)
-    np.testing.assert_allclose(
-        ends, np.exp(model.predict_interval(points, task=data.task, coverage=0.5))
-    )
-    falls = TransformedTargetRegressor(
-        regressor(calibration=0.3),
-        transformer=FunctionTransformer(np.negative, inverse_func=np.negative),
-    )
-    search = kh.KernelSearchCV(falls, {"regressor__C": [1.0]}, cv=2)
-    search.fit(data.X, data.y, task=data.task)
-    ends = search.predict_interval(data.X, task=data.task, coverage=0.5)
-    assert np.all(ends[:, 0] < ends[:, 1])
-    with pytest.raises(ValueError, match="transformation of the target that rises"):
-        search.predict_quantiles(data.X, task=data.task)
+        kh.KernelSearchCV(classifier(), GRID).decision_function([[0.0]])
 
 
 def test_every_task_may_have_an_estimator_of_its_own(data):
-    alone = kh.MTONMKLRegressor(kernels="small", relation="independent", calibration=0.3)
+    alone = kh.MTONMKLRegressor(kernels="small", relation="independent")
     search = kh.KernelSearchCV(alone, {"C": [0.1, 10.0]}, cv=2, per_task=True)
     search.fit(data.X, data.y, task=data.task)
-    ends = search.predict_interval(data.X, task=data.task, coverage=0.5)
+    found = search.predict(data.X, task=data.task)
     for name, one in search.best_estimator_.items():
         own = data.task == name
-        expected = one.predict_interval(data.X[own], task=data.task[own], coverage=0.5)
-        np.testing.assert_allclose(ends[own], expected)
+        expected = one.predict(data.X[own], task=data.task[own])
+        np.testing.assert_allclose(found[own], expected)
     with pytest.raises(ValueError, match=r"relation_table is about one.*best_estimator_\[task\]"):
         search.relation_table()
 
@@ -165,7 +128,7 @@ def test_every_task_may_have_an_estimator_of_its_own(data):
 HASTY = {"tol": 1e-13, "max_iter": 1}
 CONVEX = [
     kh.MTONMKLRegressor(loss=loss, formulation=formulation, relation=relation, **HASTY)
-    for loss in ("epsilon_insensitive", "squared", "quantile")
+    for loss in ("epsilon_insensitive", "squared", kh.losses.Quantile(0.3))
     for formulation in ("corrected", "normalized")
     for relation in ("independent", "mixed")
 ]

@@ -6,7 +6,8 @@ from sklearn.model_selection import ParameterGrid
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
-from kernelhood.estimators.base import TECHNICAL
+from kernelhood.estimators.base import method_type
+from kernelhood.estimators.method import TECHNICAL
 from kernelhood.search.grid import distinct_models
 
 
@@ -109,8 +110,9 @@ def one_by_one(estimator, points):
     for point in points:
         own = {name: value for name, value in point.items() if name not in TECHNICAL}
         params = {**estimator.get_params(deep=False), **own}
-        inside = estimator._in_domain(params)
-        found.append(estimator._canonical(params) if inside else estimator._why_outside(params))
+        method = method_type(estimator, params)
+        inside = method.in_domain(params)
+        found.append(method.canonical(params) if inside else method.why_outside(params))
     return found
 
 
@@ -130,9 +132,8 @@ def one_by_one(estimator, points):
             {
                 "C": np.array([1, 2]),
                 "beta": np.geomspace(0.1, 3.0, 5),
-                "sharing": ["weights", "functions"],
+                "relation": ["independent", "functions"],
                 "intercept": ["task", "common"],
-                "specific_cost": [1, np.inf],
                 "max_iter": [10, 20],
             },
         ),

@@ -104,11 +104,11 @@ def test_nothing_is_given_up_unless_asked_for():
 
 def test_models_that_couple_tasks_are_solved_for_all_of_them():
     data = kh.datasets.make_multitask(N_TASKS, 20, kind="regression", random_state=0)
-    grid = {"sharing": ["weights", "functions"], "C": [1e-9]}
-    model = kh.MTONMKLRegressor(formulation="corrected", relation=None)
+    grid = {"relation": ["independent", "functions"], "C": [1e-9]}
+    model = kh.MTONMKLRegressor(formulation="corrected")
     search = kh.KernelSearchCV(model, grid, cv=0.5, refit=False, prune=True)
     search.fit(data.X, data.y, task=data.task)
-    joint = [params["sharing"] == "functions" for params in search.cv_results_["params"]]
+    joint = [params["relation"] == "functions" for params in search.cv_results_["params"]]
     assert np.isfinite(search.cv_results_["mean_test_score"][joint]).all()
 
 

@@ -97,8 +97,8 @@ def test_models_that_couple_tasks_do_not_touch_those_that_do_not(labelled, n_job
     # A large reward: stationary points depend on the way, so that the ways have to be the same.
     rewards = {"C": [1.0, 4096.0], "beta": [0.01, 4.0], "eta": [16.0]}
     parts = [
-        {"sharing": ["weights"], "formulation": ["normalized"], **rewards},
-        {"sharing": ["functions"], "formulation": ["corrected"], "specific_cost": [1.0, np.inf]},
+        {"relation": ["independent"], "formulation": ["normalized"], **rewards},
+        {"relation": ["functions"], "formulation": ["corrected"], "beta": [0.01, 0.1]},
     ]
     samples = (labelled.X, labelled.y)
     alone, together, both = (

@@ -11,12 +11,12 @@ from kernelhood.search import path
 from tests.references import make_samples
 
 
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 def test_a_search_does_not_look_for_neighborhoods_of_models_that_are_only_scored(
     sharing, monkeypatch
 ):
     data = make_samples()
-    model = kh.MTONMKLClassifier(kernels="paper", sharing=sharing, relation=None)
+    model = kh.MTONMKLClassifier(kernels="paper", relation=sharing)
     search = kh.KernelSearchCV(model, {"C": [0.5, 1.0]}, cv=2, refit=False)
     for name in (mtonmkl, _jointly):
         monkeypatch.setattr(name, "Neighborhood", lambda *_: pytest.fail("not asked for"))
@@ -49,7 +49,7 @@ def test_weights_to_start_from_are_kept_where_a_model_has_many_solutions(
     )
     search = kh.KernelSearchCV(model, {"C": [1.0]}, cv=2, refit=False)
     search.fit(data.X, data.y, task=data.task)
-    assert (search._starts[0] is not None) == many
+    assert (search.starts_[0] is not None) == many
 
 
 @pytest.mark.parametrize("formulation", ["corrected", "printed"])

@@ -11,11 +11,13 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 import kernelhood as kh
+from kernelhood.estimators.base import fit_from
+from kernelhood.estimators.mtonmkl import MTONMKL
 from kernelhood.search.splits import as_splits
 from tests.references import make_samples
 
 SIZES = (1, 2, 3, 20, 24)
-SHARED = {"sharing": "functions", "formulation": "corrected", "tol": 1e-7, "C": 5.0}
+SHARED = {"relation": "functions", "formulation": "corrected", "tol": 1e-7, "C": 5.0}
 
 
 def table(kind, seed=0):
@@ -176,7 +178,7 @@ def test_every_task_has_its_own_parameters_even_if_never_tested():
     assert search.predict(X, task=task).shape == y.shape
 
 
-@pytest.mark.parametrize("sharing", ["weights", "functions"])
+@pytest.mark.parametrize("sharing", ["independent", "functions"])
 def test_starts_of_splits_that_lack_a_task_are_not_mixed_up(sharing):
     X, y, task = table("regression")
     names = sorted(set(task))
@@ -184,7 +186,7 @@ def test_starts_of_splits_that_lack_a_task_are_not_mixed_up(sharing):
     without = np.flatnonzero(task != names[-1])
     splits = [(without[::2], without[1::2]), (rows[rows % 3 > 0], rows[rows % 3 == 0])]
     search = kh.KernelSearchCV(
-        kh.MTONMKLRegressor(sharing=sharing), {"beta": [1e-3, 0.1]}, cv=splits
+        kh.MTONMKLRegressor(relation=sharing), {"beta": [1e-3, 0.1]}, cv=splits
     ).fit(X, y, task=task)
     assert search.best_estimator_.dual_gap_ <= 1e-3
 
@@ -208,16 +210,16 @@ def test_constant_columns_and_repeated_rows():
 
 def test_a_refit_whose_given_weights_lead_nowhere_starts_from_nothing(monkeypatch):
     """On tasks of a few rows, weights that were averaged over splits have been seen to stall."""
-    minimise, tried = kh.MTONMKLClassifier._minimise, []
+    minimise, tried = MTONMKL.minimise, []
 
     def stalled(self, blocks, penalty, problem, *starts):
         found = minimise(self, blocks, penalty, problem, *starts)
         tried.append(problem.weights is not None)
         return found._replace(trace=np.array([[found.objective, 0.5]])) if tried[-1] else found
 
-    monkeypatch.setattr(kh.MTONMKLClassifier, "_minimise", stalled)
+    monkeypatch.setattr(MTONMKL, "minimise", stalled)
     X = np.random.default_rng(0).normal(size=(20, 2))
-    model = kh.MTONMKLClassifier(sharing="weights", kernels="paper")
-    model._fit(X, X[:, 0] > 0.0, None, None, [np.full(10, 0.1)])
+    model = kh.MTONMKLClassifier(relation="independent", kernels="paper")
+    fit_from(model, X, X[:, 0] > 0.0, None, None, [np.full(10, 0.1)])
     assert tried == [True, False]
     assert model.dual_gap_ <= 1e-3

@@ -222,7 +222,7 @@ def test_where_no_vector_alone_bounds_the_value_averages_do(monkeypatch):
     data = kh.datasets.make_multitask(
         20, 20, kind="regression", noise=0.1, relatedness=0.7, random_state=1
     )
-    model = kh.MTONMKLRegressor(formulation="corrected", sharing="functions", beta=1.0, tol=1e-5)
+    model = kh.MTONMKLRegressor(formulation="corrected", relation="functions", beta=1.0, tol=1e-5)
     model.fit(data.X, data.y, task=data.task)
     assert model.dual_gap_ <= 1e-5
     assert len(bounds) == 1

@@ -1,404 +1,62 @@
-"""What a search asks of a method: which models are the same, and in which order to solve them."""
+"""The base of the paper's estimators: one fit from the table to functions that predict."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, Self
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
 
-from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.data import KernelChoice, Pair, ScoredTask, TaskProblem, TaskSolution
+from kernelhood._typing import AnyArray, Array
+from kernelhood.estimators.data import ScoredTask, TaskProblem, TaskSolution
+from kernelhood.estimators.functions import Functions, Query, support_of
+from kernelhood.estimators.method import Method
 from kernelhood.estimators.reading import (
     ONLY_TASK,
-    TaskReader,
     TaskRows,
+    TrainingData,
     as_target,
-    known_tasks,
     missing,
+    read_points,
+    read_training_data,
     split_by_column,
     split_by_label,
 )
-from kernelhood.estimators.training import TaskKernels, decision_values
-from kernelhood.inspection.model import KernelInspection
-from kernelhood.kernels import KernelBank
-from kernelhood.parallel import few_blas_threads, map_in_threads
+from kernelhood.estimators.targets import ClassTargets, NumberTargets, Targets, targets_type
+from kernelhood.inspection.figures import plot_alignment, plot_weights
+from kernelhood.inspection.model import as_table, span_alignment
+from kernelhood.kernels import InputSummary, KernelBank
+from kernelhood.parallel import few_blas_threads
 from kernelhood.solvers.problem import FINEST_GAP, Solution
-from kernelhood.solvers.warm_start import moved_start
-
-#: Parameters that change how a model is computed or read, not the model.
-TECHNICAL = frozenset(
-    {
-        "max_iter",
-        "task_column",
-        "n_jobs",
-        "verbose",
-        "unseen_task",
-        "cache_size",
-        "storage",
-        "calibration",
-        "probability",
-    }
-)
-
-
-class SearchInterface(ABC):
-    """The part of an estimator that lets a search solve many models along a path."""
-
-    #: Parameters that shape the kernels.
-    _kernel_parameters: tuple[str, ...] = ("kernels",)
-    _path_parameters: tuple[str, ...] = ()
-
-    @abstractmethod
-    def _loss_key(self) -> Hashable:
-        """Return what is equal for models with the same losses: a search keeps one set of them."""
-
-    @classmethod
-    def _kernel_parts(cls, params: Mapping[str, Any]) -> list[Any]:
-        """Return what shapes the kernels of a model: the same for models that can share them."""
-        return [params[name] for name in cls._kernel_parameters]
-
-    @classmethod
-    def _couples(cls, params: Mapping[str, Any]) -> bool:
-        """Return whether the tasks have to be solved together with these parameters."""
-        return False
-
-    @classmethod
-    def _solves_together(cls, params: Mapping[str, Any]) -> bool:
-        """Return whether a search has to hand over all tasks at once: where they are coupled."""
-        return cls._couples(params)
-
-    @classmethod
-    def _has_many_solutions(cls, params: Mapping[str, Any]) -> bool:
-        """Return whether the solution depends on where it starts."""
-        return False
-
-    @classmethod
-    def _joins_samples(cls, params: Mapping[str, Any]) -> bool:
-        """Return whether all tasks have one SVM in common."""
-        return False
-
-    @classmethod
-    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters that give the same predictor and are equal for equal models.
-
-        They are without the technical ones. A number may be a column of numbers: then so is
-        what follows from it.
-        """
-        return dict(params)
-
-    @classmethod
-    def _in_domain(cls, params: Mapping[str, Any]) -> Any:
-        """Return whether the method is defined for parameters, or where for columns of them."""
-        return True
-
-    @classmethod
-    def _why_outside(cls, params: Mapping[str, Any]) -> str:
-        """Return why the method is not defined for parameters."""
-        raise NotImplementedError
-
-    @classmethod
-    def _why_too_large(cls, params: Mapping[str, Any], n_samples: int, n_points: int) -> str:
-        """Return why a fit to so many samples at so many points is refused, "" if it is not."""
-        return ""
-
-    @classmethod
-    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return where canonical parameters stand on a path, each model warm-starting the next.
-
-        By default from strong regularisation to weak.
-        """
-        return (params["C"],)
-
-    def _certified_ahead(
-        self,
-        found: Solution,
-        models: Sequence[Mapping[str, Any]],
-        kernels: TaskKernels,
-        problem: TaskProblem,
-    ) -> int:
-        """Return how many of the next models on a path this solution solves as well.
-
-        They differ in `_path_parameters` only; kernels and problem are those that `_solve_task`
-        found the solution with.
-        """
-        return 0
-
-    def _restarted(
-        self, kernels: Any, problems: list[TaskProblem], solved: Sequence[TaskSolution]
-    ) -> list[TaskProblem]:
-        """Return the tasks with the solution of the same model with another loss to start from."""
-        return [
-            replace(problem, start=moved_start(own.blocks(problem), one.solution))
-            for own, problem, one in zip(kernels, problems, solved, strict=True)
-        ]
-
-    def _cross(self, kernels: Any, X: Sequence[Any]) -> list[Any]:
-        """Return the kernels between other points of every task and its training points."""
-        return [own.cross(points) for own, points in zip(kernels, X, strict=True)]
-
-    def _values_at(
-        self,
-        kernels: Any,
-        number: int,
-        X: Any,
-        cross: Any,
-        problem: TaskProblem,
-        found: TaskSolution,
-    ) -> Array:
-        """Return the functions of a task at other points, whose kernels `_cross` has evaluated."""
-        return decision_values(cross, problem, found.solution)
-
-
-#: Turns the functions of a task, whose number comes second, into what is told of its rows.
-Decide = Callable[[Array, int], Array]
-
-
-class TaskPredictor(TaskReader):
-    """The part of the pipeline after the fit."""
-
-    #: Whether there is one function for all rows, whatever their task.
-    _one_function = False
-
-    tasks_: list[Hashable]
-    support_vectors_: list[Any]
-    dual_coef_: list[Array]
-    intercept_: Any
-    weights_: Array
-
-    @abstractmethod
-    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
-        """Return the prediction for every row."""
-
-    @abstractmethod
-    def _bank_of(self, number: int) -> KernelBank:
-        """Return the bank of one task."""
-
-    @abstractmethod
-    def _decide(self, values: Array, number: int) -> Array:
-        """Return the decision values of a task from the values of its functions."""
-
-    def _decided(self, values: Array, number: int) -> Array:
-        """Return the decision values of a task, in the user's units."""
-        return self._restored(self._decide(values, number), number)
-
-    def _restored(self, values: Array, number: int) -> Array:
-        """Return decision values of a task in the user's units."""
-        return values
-
-    def _values(
-        self, X: Any, task: Any, decide: Decide | None = None
-    ) -> tuple[Array, AnyArray | None]:
-        """Return f(x), or what else `decide` makes of it, and the number of every row's task.
-
-        With a 2-D y in fit and no task here, the values have one column per task and the second
-        is None.
-        """
-        check_is_fitted(self)
-        decide = decide or self._decided
-        points, labels = self._read_points(X, task, reset=False)
-        if labels is None and (self._y_is_wide or len(self.tasks_) == 1):
-            columns = [decide(self._functions(points, t), t) for t in range(len(self.tasks_))]
-            if self._y_is_wide:
-                return np.stack(columns, axis=1), None
-            return columns[0], np.zeros(points.shape[0], dtype=np.intp)
-        if labels is None:
-            raise ValueError(
-                "task is required, one label per row of X: the model was fitted with the tasks "
-                f"{', '.join(map(repr, self.tasks_))}."
-            )
-        which = self._numbers(labels)
-        return self._by_task(points, labels, which, decide), which
-
-    def _by_task(self, points: Any, labels: AnyArray, which: Indices, decide: Decide) -> Array:
-        """Return what `decide` makes of rows of several tasks."""
-        parts = {number: np.flatnonzero(which == number) for number in np.unique(which)}
-        found = [decide(self._functions(points[rows], t), t) for t, rows in parts.items()]
-        order = np.argsort(np.concatenate(list(parts.values())))
-        return np.concatenate(found)[order]
-
-    def _numbers(self, labels: AnyArray) -> Indices:
-        """Return the number of every row's task."""
-        self._check_tasks(labels, self.tasks_)
-        numbers = {name: number for number, name in enumerate(self.tasks_)}
-        return np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
-
-    def _check_tasks(self, labels: AnyArray, known: Sequence[Hashable]) -> None:
-        """Raise if rows are of tasks that cannot be predicted."""
-        known_tasks(
-            labels,
-            known,
-            f"{type(self).__name__} has no function that all tasks have in common: use "
-            f"MTONMKLClassifier or MTONMKLRegressor with relation='mixed'. {self._split_advice}",
-        )
-
-    @property
-    def _split_advice(self) -> str:
-        """What to do if the unseen tasks come from cross-validation."""
-        told = f"(task_column={self.task_column!r})"
-        if self.task_column is None:
-            told = "().set_split_request(task=True)"
-        return (
-            "In cross-validation, cv=kernelhood.TaskStratifiedKFold"
-            f"{told} keeps rows of every task in every training part."
-        )
-
-    def _functions(self, points: Any, number: int) -> Array:
-        """Return f_t at the points; one column, or one for each pair of the task's classes."""
-        return self._own_function(points, number, self.weights_[number])
-
-    def _own_function(self, points: Any, number: int, weights: Array) -> Array:
-        """Return the part of f_t that the task's own samples carry, with the intercept."""
-        support = self.support_vectors_[number]
-        values: Array = np.zeros((points.shape[0], 1)) + self.intercept_[number]
-        if support.shape[0]:
-            K = self._bank_of(number).combine(points, support, weights)
-            values += K @ np.atleast_2d(self.dual_coef_[number]).T
-        return values
-
-    #: The mean training target of each task, where targets are numbers.
-    _centres: dict[Hashable, float] | None = None
-
-    @abstractmethod
-    def _task_score(self, one: ScoredTask) -> float:
-        """Return the score of one task's predictions."""
-
-    @abstractmethod
-    def _total_score(self, scored: list[ScoredTask]) -> float:
-        """Return the score of all predictions."""
-
-    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy, averaged over tasks, or the share of squared error explained.
-
-        In regression it is 1 - error / spread: the squared errors of all rows over their squared
-        distances from the mean training target of their task. A model that knows the tasks' means
-        and nothing else has the score 0. Sums over all tasks stay meaningful where a task has only
-        a few rows here, or one, unlike an average of R^2 over tasks.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As in `fit`.
-        """
-        predicted = self.predict(X, task=task)
-        return self._total_score(self._scored(predicted, X, y, task, sample_weight))
-
-    def score_by_task(
-        self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None
-    ) -> dict[Hashable, float]:
-        """Return the score of every task that occurs: accuracy, or 1 - error / spread.
-
-        Parameters
-        ----------
-        X, y, task, sample_weight
-            As in `fit`.
-
-        Examples
-        --------
-        >>> import numpy as np, kernelhood as kh
-        >>> X, y = np.arange(8.0)[:, None], np.tile([0, 1], 4)
-        >>> model = kh.AVMTMKLClassifier(kernels=[kh.Gaussian(0.1)], C=10.0)
-        >>> model.fit(X, y, task=["a"] * 4 + ["b"] * 4).score_by_task(X, y, task=["a", "b"] * 4)
-        {'a': 0.5, 'b': 0.5}
-        """
-        predicted = self.predict(X, task=task)
-        scored = self._scored(predicted, X, y, task, sample_weight)
-        return {one.name: self._task_score(one) for one in scored}
-
-    def _scored(
-        self,
-        predicted: AnyArray,
-        X: Any,
-        y: Any,
-        task: Any,
-        sample_weight: Any,
-        centres: dict[Hashable, float] | None = None,
-    ) -> list[ScoredTask]:
-        """Return predictions and targets by task.
-
-        Parameters
-        ----------
-        predicted : ndarray
-            What `predict` returns.
-        X, y, task, sample_weight
-            As `score` takes them.
-        centres : dict, optional
-            Mean training targets in other units than those of the fit.
-        """
-        check_consistent_length(predicted, y)
-        y = self._check_targets(as_target(y))
-        if y.shape != predicted.shape:
-            what = "one dimension"
-            if predicted.ndim == 2:
-                what = f"one column for each of the {predicted.shape[1]} tasks"
-            raise ValueError(f"y must hold {what}, as in fit: got shape {y.shape}.")
-        if predicted.ndim == 2:
-            columns: list[int] = np.flatnonzero(~missing(y).all(axis=0)).tolist()
-            pairs = list(zip(columns, split_by_column(y[:, columns]), strict=True))
-            tasks = [one._replace(name=column) for column, one in pairs]
-            guesses = [predicted[one.rows, column] for column, one in pairs]
-        else:
-            labels = TaskReader._read_points(self, X, task, reset=False)[1]
-            everything = TaskRows(ONLY_TASK, np.arange(len(y), dtype=np.intp), y)
-            tasks = [everything] if labels is None else split_by_label(labels, y)
-            guesses = [predicted[one.rows] for one in tasks]
-        shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
-        means = centres or self._centres or {}
-        middle = float(np.mean(list(means.values()))) if means else np.nan
-        return [
-            ScoredTask(one.name, one.y, guess, shared[one.rows], means.get(one.name, middle))
-            for one, guess in zip(tasks, guesses, strict=True)
-        ]
-
-
-# The one pipeline of all estimators: read the tasks, evaluate kernels, solve, store.
-#
-# A method overrides `_solve_task` (or `_evaluate` and `_solve_tasks` where its tasks are coupled);
-# what a target means is up to the classifier's and the regressor's part.
-
 
 _FEW_SVMS = 20
 #: A model with a larger gap may be far from the optimum.
 _WORST_TOL = 0.01
 
 
-class MultiTaskKernelModel(
-    SearchInterface, KernelInspection, KernelChoice, TaskPredictor, BaseEstimator, ABC
-):
-    r"""Base of all estimators.
+def _classifies(model: Any) -> bool:
+    return isinstance(model, ClassifierMixin)
+
+
+class MultiTaskModel(BaseEstimator):
+    r"""Base of the estimators that solve a `Method`.
 
     Parameters
     ----------
-    kernels : {"auto", "small", "paper"}, AutoBank, KernelBank or list of kernels
-        The base kernels. "auto" is an `AutoBank`, which is fitted to the inputs of all training
-        rows; "small" is one without the kernels on single columns; "paper" is `default_bank`, the
-        ten kernels of the paper. Or a list: kernelhood kernels, names of scikit-learn's pairwise
-        kernels, callables.
-    C : float
-        Weight of the loss.
-    tol : float
-        Relative duality gap to reach in every task; below 1e-11 rounding decides how far it falls.
-    max_iter : int
-        Largest number of SVMs to solve for a task; in MT-ONMKL's `normalized`, at the end of its
-        path.
     task_column : int or str, optional
         The column of X that names the task, so that nothing has to be routed through pipelines
         and searches.
-    n_jobs : int, optional
-        Threads over tasks.
     verbose : bool or int
         Print a line per task.
 
@@ -426,46 +84,47 @@ class MultiTaskKernelModel(
     trace_ : list of ndarray of shape (n_svms, 2)
         For every task, or for all where they are solved jointly, the objective and the relative
         duality gap after each SVM; in MT-ONMKL's `normalized`, after each one of the last stage.
+    functions_ : Functions
+        What predictions need.
+    targets_ : ClassTargets or NumberTargets
+        What targets mean: classes, or numbers in their units.
     n_features_in_ : int
         Columns of X seen in `fit`.
     feature_names_in_ : ndarray of str
         Their names, where X was a data frame.
     """
 
-    _parameter_constraints: dict[str, Any] = {
-        "kernels": "no_validation",
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "task_column": [Integral, str, None],
-        "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
 
-    kernels: Any
-    C: float
+    _method: ClassVar[type[Method]] = Method
+
     tol: float
     max_iter: int
+    kernels: Any
     task_column: int | str | None
-    n_jobs: int | None
     verbose: int | bool
+
+    functions_: Functions
+    targets_: Targets
+    tasks_: list[Hashable]
+    weights_: Array
+    _y_is_wide: bool
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Gather the parameter constraints that the parts of an estimator declare."""
         super().__init_subclass__(**options)
-        parts = [vars(part).get("_parameter_constraints", {}) for part in reversed(cls.__mro__)]
+        parts = [vars(part).get("_parameter_constraints", {}) for part in reversed(cls.parts())]
         cls._parameter_constraints = {name: one for part in parts for name, one in part.items()}
 
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        """Learn the weights and the SVM of one task."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
-        """Return the SVMs of every task, and remember how to decode predictions."""
-
-    def _check_settings(self) -> None:
-        """Raise where parameters contradict each other; called before any work."""
+    @classmethod
+    def parts(cls) -> list[type[Any]]:
+        """Return the classes that declare parameters and attributes, the nearest first."""
+        methods = [part for kind in cls._method.kinds() for part in kind.__mro__]
+        found = [*cls.__mro__, *methods, *targets_type(cls).__mro__]
+        return list(dict.fromkeys(found))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> Self:
@@ -490,94 +149,122 @@ class MultiTaskKernelModel(
         return self._fit(X, y, task, sample_weight)
 
     def _fit(
-        self, X: Any, y: Any, task: Any, sample_weight: Any, first: Sequence[Any] | None = None
+        self,
+        X: Any,
+        y: Any,
+        task: Any,
+        sample_weight: Any,
+        *,
+        starts: Sequence[Any] | None = None,
+        unlabelled: Any = None,
     ) -> Self:
         """Fit, from the weights of every task that are given; see `fit`."""
-        self._check_settings()
-        points, tasks = self._read_training_data(X, y, task)
-        problems = self._pose(points, tasks, sample_weight)
-        if first is not None:
-            problems = [replace(one, weights=own) for one, own in zip(problems, first, strict=True)]
-        self._bank = self._fitted_bank(self._summary(points, problems))
+        method = method_of(self)
+        method.check()
+        data = self._read(method, X, y, task, unlabelled)
+        method = method.prepared(data)
+        targets, problems = self._posed(method, data, sample_weight, starts)
+        bank = method.fitted_bank(_summary(method, data, problems))
         with few_blas_threads(max(len(one.rows) for one in problems)):
-            solved = self._solve_tasks(self._evaluate(self._bank, problems), problems)
+            kernels = method.training_kernels(bank, problems)
+            solved = method.solve(kernels, problems)
+        self.functions_ = method.functions(bank, kernels, problems, solved)
+        self._y_is_wide, self.targets_ = data.wide, targets
         self._store(problems, solved)
+        self._keep_neighborhoods(solved)
+        self._keep_more(method, kernels, problems, solved)
         self._report(solved)
         return self
 
-    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
+    def _read(
+        self, method: Method, X: Any, y: Any, task: Any, unlabelled: Any = None
+    ) -> TrainingData:
+        """Return the rows of a fit, and learn their features."""
+        return read_training_data(
+            self,
+            X,
+            y,
+            task,
+            check=lambda given: targets_type(type(self)).checked(given, self),
+            inputs_count=method.uses_inputs,
+            one_function=method.one_function,
+            unlabelled=unlabelled,
+        )
+
+    def _posed(
+        self,
+        method: Method,
+        data: TrainingData,
+        sample_weight: Any,
+        starts: Sequence[Any] | None,
+    ) -> tuple[Targets, list[TaskProblem]]:
         """Drop samples of weight 0 and write every task as a problem for the solvers."""
         shared = _check_sample_weight(
-            sample_weight, points, dtype=np.float64, ensure_non_negative=True
+            sample_weight, data.points, dtype=np.float64, ensure_non_negative=True
         )
         kept = []
-        for one in tasks:
+        for one in data.tasks:
             counts = shared[one.rows] > 0.0
             if not np.any(counts):
                 raise ValueError(f"sample_weight is zero for every sample of task {one.name!r}.")
             kept.append(TaskRows(one.name, one.rows[counts], one.y[counts]))
         weights = [shared[one.rows] for one in kept]
-        encoded = self._encoded(kept, weights)
-        return [
-            TaskProblem(one.name, one.rows, points[one.rows], pairs, weight)
-            for one, pairs, weight in zip(kept, encoded, weights, strict=True)
+        joined = method.joins_samples(vars(method))
+        targets = targets_type(type(self)).of(
+            vars(self),
+            kept,
+            weights,
+            common=joined and not data.wide,
+            many=method.many_classes,
+        )
+        if isinstance(targets, ClassTargets):
+            targets.check([one.name for one in kept], joined)
+        problems = [
+            TaskProblem(
+                one.name,
+                one.rows,
+                data.points[one.rows],
+                targets.pairs(one, weight, number),
+                weight,
+                weights=None if starts is None else starts[number],
+                unlabelled=data.unlabelled.get(one.name),
+            )
+            for number, (one, weight) in enumerate(zip(kept, weights, strict=True))
         ]
-
-    def _encoded(self, tasks: list[TaskRows], weights: list[Array]) -> list[list[Pair]]:
-        """Return the SVMs of every task, where targets have units in those they are solved in."""
-        return self._encode(tasks, weights)
-
-    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
-        """Return the kernels of a task with these training points; mostly those of all tasks."""
-        return bank
-
-    def _evaluate(self, bank: KernelBank, problems: Sequence[TaskProblem]) -> Any:
-        """Return the kernels on the training points, as `_solve_tasks` takes them."""
-
-        def evaluate(problem: TaskProblem) -> TaskKernels:
-            own = self._task_bank(bank, problem.X, problem.sample_weight)
-            return TaskKernels(own, problem.X, problem.sample_weight, self._with_noise)
-
-        return map_in_threads(evaluate, problems, self.n_jobs)
-
-    #: Whether the identity comes behind the kernels of a task.
-    _with_noise = False
-
-    def _solve_tasks(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
-        """Solve all tasks, one by one unless the method couples them."""
-        pairs = list(zip(kernels, problems, strict=True))
-        return map_in_threads(lambda pair: self._solve_task(*pair), pairs, self.n_jobs)
+        return targets, problems
 
     def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
-        solutions = [one.solution for one in solved]
-        pairs = list(zip(problems, solutions, strict=True))
-        coefficients = [problem.by_pair(solution.v) for problem, solution in pairs]
-        supports = [np.flatnonzero(one.any(axis=0)) for one in coefficients]
-        places = list(zip(problems, coefficients, supports, strict=True))
-        self.tasks_ = [problem.name for problem in problems]
-        self.support_ = [problem.rows[support] for problem, _, support in places]
-        self.support_vectors_ = [problem.X[support] for problem, _, support in places]
-        single = all(len(problem.pairs) == 1 for problem in problems)
-        self.dual_coef_ = [
-            one[0, support] if len(problem.pairs) == 1 else one[:, support]
-            for problem, one, support in places
-        ]
-        intercepts = [solution.intercepts for solution in solutions]
-        self.intercept_ = np.concatenate(intercepts) if single else intercepts
-        self.weights_ = np.array([solution.weights for solution in solutions])
+        """Keep what the functions are made of, and the certificate."""
+        functions, targets = self.functions_, self.targets_
+        self.tasks_, self.weights_ = functions.tasks, functions.weights
+        pairs = [(one, found.solution) for one, found in zip(problems, solved, strict=True)]
+        self.support_ = [one.rows[support_of(one, found)[0]] for one, found in pairs]
+        self.support_vectors_, self.dual_coef_ = functions.support, functions.coef
+        self.intercept_ = functions.intercepts
         self.shared_weights_ = self.weights_.min(axis=0)
         self.specific_weights_ = self.weights_ - self.shared_weights_
-        self._store_neighborhoods([one.neighborhood for one in solved])
-        self._store_certificate(_outcomes(solved))
         self.n_samples_ = np.array([problem.sample_weight.sum() for problem in problems])
-
-    def _store_certificate(self, outcomes: list[Solution]) -> None:
+        if isinstance(targets, ClassTargets):
+            self.classes_ = targets.classes[0] if targets.same else targets.classes
+        elif isinstance(targets, NumberTargets):
+            self.target_centre_ = targets.units.centre[:-1]
+            self.target_scale_ = targets.units.scale[:-1]
+        outcomes = _outcomes(solved)
         self.objective_ = float(sum(outcome.objective for outcome in outcomes))
         self.dual_gap_ = max(outcome.gap for outcome in outcomes)
         self.n_iter_ = max(outcome.n_iter for outcome in outcomes)
         self.trace_ = [outcome.trace for outcome in outcomes]
 
+    def _keep_neighborhoods(self, solved: list[TaskSolution]) -> None:
+        """Keep what defines the neighborhoods; some methods have none."""
+
+    def _keep_more(
+        self, method: Any, kernels: Any, problems: list[TaskProblem], solved: list[TaskSolution]
+    ) -> None:
+        """Keep what a method has learned beside functions."""
+
     def _report(self, solved: list[TaskSolution]) -> None:
+        """Print a line per task if asked, and warn of gaps that were missed."""
         missed = []
         outcomes = _outcomes(solved)
         jointly = len(outcomes) < len(self.tasks_)
@@ -598,12 +285,343 @@ class MultiTaskKernelModel(
                 stacklevel=5,
             )
 
+    def _query(self, X: Any, task: Any, features: Any = None) -> Query:
+        """Return rows as the functions take them."""
+        check_is_fitted(self)
+        points, labels = read_points(self, X, task, reset=False)
+        told = f"(task_column={self.task_column!r})"
+        if self.task_column is None:
+            told = "().set_split_request(task=True)"
+        return Query(
+            points,
+            None if self._method.one_function else labels,
+            self._y_is_wide,
+            features or {},
+            getattr(self, "unseen_task", "error"),
+            f"In cross-validation, cv=kernelhood.TaskStratifiedKFold{told} keeps rows of every "
+            "task in every training part.",
+            isinstance(self.targets_, ClassTargets) and not self.targets_.same,
+            self.verbose,
+        )
+
+    def _decision(self, X: Any, task: Any, features: Any = None) -> tuple[Array, AnyArray | None]:
+        """Return decision values, and the number of every row's task."""
+        query = self._query(X, task, features)
+        return self.functions_.at(query, self.targets_.decided)
+
+    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
+        """Return the predicted class, or target, of every row.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
+            Points.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
+        """
+        values, which = self._decision(X, task)
+        return self.targets_.predicted(values, which)
+
+    @available_if(_classifies)
+    def decision_function(self, X: Any, *, task: Any = None) -> Array:
+        """Return the signed decision values; positive ones mean the task's second class.
+
+        Where a task has more than two classes, there is a column for each class of the row's task,
+        by one-against-one votes and then by confidence; the largest one wins. Columns that a task
+        with fewer classes has no use for are minus infinity.
+
+        Parameters
+        ----------
+        X, task
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y; each with
+        one more axis for the classes where there are more than two
+        """
+        return self._decision(X, task)[0]
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy, averaged over tasks, or the share of squared error explained.
+
+        In regression it is 1 - error / spread: the squared errors of all rows over their squared
+        distances from the mean training target of their task. A model that knows the tasks' means
+        and nothing else has the score 0. Sums over all tasks stay meaningful where a task has only
+        a few rows here, or one, unlike an average of R^2 over tasks.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+        """
+        predicted = self.predict(X, task=task)
+        found = scored_tasks(self, predicted, X, y, task, sample_weight)
+        return self.targets_.total_score(found)
+
+    def score_by_task(
+        self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None
+    ) -> dict[Hashable, float]:
+        """Return the score of every task that occurs: accuracy, or 1 - error / spread.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np, kernelhood as kh
+        >>> X, y = np.arange(8.0)[:, None], np.tile([0, 1], 4)
+        >>> model = kh.AVMTMKLClassifier(kernels=[kh.Gaussian(0.1)], C=10.0)
+        >>> model.fit(X, y, task=["a"] * 4 + ["b"] * 4).score_by_task(X, y, task=["a", "b"] * 4)
+        {'a': 0.5, 'b': 0.5}
+        """
+        predicted = self.predict(X, task=task)
+        found = scored_tasks(self, predicted, X, y, task, sample_weight)
+        return {one.name: self.targets_.task_score(one) for one in found}
+
+    @property
+    def kernels_(self) -> KernelBank:
+        """The base kernels of the fit, in the order of the weights; see `KernelBank.names`."""
+        check_is_fitted(self)
+        return self.functions_.bank
+
+    def weights_table(self) -> Any:
+        """Return the weights as a data frame with one row per task, one column per kernel.
+
+        Where pandas is not installed, the same table comes as text.
+        """
+        check_is_fitted(self)
+        return as_table(self.weights_, self.tasks_, self.functions_.kernel_names, "task")
+
+    def plot_weights(self, *, ax: Any = None) -> Any:
+        """Draw each task's kernel weights as shares of a bar.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_weights(self.weights_, self.tasks_, self.functions_.kernel_names, ax=ax)
+
+    def task_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the task's learned kernel ``sum_m theta_t^m k_m`` at any points.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            Points; with `task_column`, without that column.
+        task : hashable
+            One of ``tasks_``.
+        """
+        number = self._task_number(task)
+        return self.functions_.bank_of(number).combine(X, Z, self.weights_[number])
+
+    def _task_number(self, task: Hashable) -> int:
+        check_is_fitted(self)
+        if task not in self.tasks_:
+            known = ", ".join(map(repr, self.tasks_))
+            raise ValueError(f"task {task!r} was not seen in fit; known are {known}.")
+        return self.tasks_.index(task)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = not self._method.one_function
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = self._method.many_classes
         return tags
+
+
+class NeighborhoodModel(MultiTaskModel):
+    r"""An estimator whose method has neighborhood-defining matrices.
+
+    Attributes
+    ----------
+    neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
+        :math:`\kappa`, the coefficients of the neighborhood-defining matrices, or of the part of
+        them that new points see, on the base kernels.
+    """
+
+    neighborhood_weights_: Array
+    gram_: Array
+    traces_: Array
+
+    def _keep_neighborhoods(self, solved: list[TaskSolution]) -> None:
+        known = [one.neighborhood for one in solved if one.neighborhood is not None]
+        self.neighborhood_weights_ = np.array([one.weights for one in known])
+        self.gram_ = np.array([one.gram for one in known])
+        self.traces_ = np.array([one.traces for one in known])
+        self._own_alignments = [one.alignment for one in known]
+
+    def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the kernel ``sum_m kappa_t^m k_m`` that defines the task's neighborhood.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            Points; with `task_column`, without that column.
+        task : hashable
+            One of ``tasks_``.
+        """
+        number = self._task_number(task)
+        bank = self.functions_.bank_of(number)
+        return bank.combine(X, Z, self.neighborhood_weights_[number])
+
+    def alignment(self) -> Array:
+        """Return how the tasks' kernels align with the kernels that define neighborhoods.
+
+        Entry (t, s) is the cosine between the learned kernel of task t and the neighborhood kernel
+        of task s, both evaluated at the training points of task t; 0 where one of them vanishes.
+        Where the matrix that defines a neighborhood exists only on the task's own training points,
+        the diagonal tells of the whole matrix, the rest of the part that base kernels carry.
+
+        Returns
+        -------
+        ndarray of shape (n_tasks, n_tasks)
+        """
+        check_is_fitted(self)
+        n_tasks = len(self.tasks_)
+        cosines = [[self._cosine(t, s) for s in range(n_tasks)] for t in range(n_tasks)]
+        for t, own in enumerate(self._own_alignments):
+            cosines[t][t] = cosines[t][t] if own is None else own
+        return np.array(cosines)
+
+    def plot_alignment(self, *, ax: Any = None) -> Any:
+        """Draw how the tasks' kernels align with the kernels that define neighborhoods.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return plot_alignment(self.alignment(), self.tasks_, ax=ax)
+
+    def _cosine(self, t: int, s: int) -> float:
+        """Return the alignment of task t with the neighborhood kernel of task s."""
+        return span_alignment(self.gram_[t], self.weights_[t], self.neighborhood_weights_[s])
+
+
+# What a search asks of an estimator.
+
+
+def method_type(model: MultiTaskModel, params: Mapping[str, Any]) -> type[Method]:
+    """Return the method that an estimator solves with some parameters, as far as they decide it."""
+    return model._method.kind(params)
+
+
+def method_of(model: MultiTaskModel, params: Mapping[str, Any] | None = None) -> Method:
+    """Return the method of an estimator.
+
+    Parameters
+    ----------
+    model : estimator
+        Gives the parameters.
+    params : dict, optional
+        Some of them in their place.
+    """
+    every = {**model.get_params(deep=False), **(params or {})}
+    return method_type(model, every).of(every)
+
+
+def read_table(model: MultiTaskModel, method: Method, X: Any, y: Any, task: Any) -> TrainingData:
+    """Return the rows of a fit; the estimator learns its features."""
+    return model._read(method, X, y, task)
+
+
+def fit_from(
+    model: Any, X: Any, y: Any, task: Any, sample_weight: Any, starts: Sequence[Any] | None
+) -> Any:
+    """Fit an estimator from weights of every task's problem.
+
+    Parameters
+    ----------
+    model : estimator
+        Not fitted.
+    X, y, task, sample_weight
+        As `fit` takes them.
+    starts : sequence of (ndarray or None), optional
+        The weights to start from.
+    """
+    model._validate_params()
+    return model._fit(X, y, task, sample_weight, starts=starts)
+
+
+def scored_tasks(
+    model: MultiTaskModel,
+    predicted: AnyArray,
+    X: Any,
+    y: Any,
+    task: Any,
+    sample_weight: Any,
+    centres: Mapping[Hashable, float] | None = None,
+) -> list[ScoredTask]:
+    """Return predictions and targets by task.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    predicted : ndarray
+        What `predict` returns.
+    X, y, task, sample_weight
+        As `score` takes them.
+    centres : dict, optional
+        Mean training targets in other units than those of the fit.
+    """
+    check_consistent_length(predicted, y)
+    y = targets_type(type(model)).checked(as_target(y), model)
+    if y.shape != predicted.shape:
+        what = "one dimension"
+        if predicted.ndim == 2:
+            what = f"one column for each of the {predicted.shape[1]} tasks"
+        raise ValueError(f"y must hold {what}, as in fit: got shape {y.shape}.")
+    if predicted.ndim == 2:
+        columns: list[int] = np.flatnonzero(~missing(y).all(axis=0)).tolist()
+        pairs = list(zip(columns, split_by_column(y[:, columns]), strict=True))
+        tasks = [one._replace(name=column) for column, one in pairs]
+        guesses = [predicted[one.rows, column] for column, one in pairs]
+    else:
+        labels = read_points(model, X, task, reset=False)[1]
+        everything = TaskRows(ONLY_TASK, np.arange(len(y), dtype=np.intp), y)
+        tasks = [everything] if labels is None else split_by_label(labels, y)
+        guesses = [predicted[one.rows] for one in tasks]
+    shared = _check_sample_weight(sample_weight, predicted[:, None], dtype=np.float64)
+    means = centres or model.targets_.centres
+    middle = float(np.mean(list(means.values()))) if means else np.nan
+    return [
+        ScoredTask(one.name, one.y, guess, shared[one.rows], means.get(one.name, middle))
+        for one, guess in zip(tasks, guesses, strict=True)
+    ]
+
+
+def _summary(method: Method, data: TrainingData, problems: Sequence[TaskProblem]) -> InputSummary:
+    """Look at the rows of all tasks, each of which may belong to several.
+
+    Kernels that are given ask for the names of the columns alone.
+    """
+    if not method.needs_inputs():
+        return InputSummary.of_names(data.names)
+    weight = np.zeros(data.points.shape[0])
+    for one in problems:
+        np.add.at(weight, one.rows, one.sample_weight)
+    used = np.flatnonzero(weight)
+    return InputSummary.of(data.points[used], weight[used], coded=data.coded, names=data.names)
 
 
 def _outcomes(solved: list[TaskSolution]) -> list[Solution]:

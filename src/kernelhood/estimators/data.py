@@ -14,11 +14,11 @@ from scipy import sparse
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
-from kernelhood.estimators.reading import TaskReader, TaskRows, as_objects
+from kernelhood.estimators.reading import TaskRows, as_objects
 from kernelhood.inspection.model import Neighborhood
-from kernelhood.kernels import BANKS, AutoBank, InputSummary, KernelBank, default_bank
 from kernelhood.losses import Hinge, SampleLoss
 from kernelhood.penalties import Penalty
+from kernelhood.solvers.neighborhood import BoundTerms
 from kernelhood.solvers.problem import Solution, recertified
 from kernelhood.solvers.warm_start import closest_start
 
@@ -374,11 +374,17 @@ class TaskSolution:
         The neighborhood-defining matrix, where the method has one.
     together : Solution, optional
         The solution of the joint problem of which this is the task's part.
+    bound : BoundTerms, optional
+        What the bound needs to know of all tasks together.
+    multiplier : float, optional
+        Of a radius that all tasks share.
     """
 
     solution: Solution
     neighborhood: Neighborhood | None = None
     together: Solution | None = None
+    bound: BoundTerms | None = None
+    multiplier: float | None = None
 
 
 class ScoredTask(NamedTuple):
@@ -414,23 +420,19 @@ def explained(error: float, spread: float) -> float:
     return 1.0 - error / spread if spread > 0.0 else float(error == 0.0)
 
 
-def task_means(tasks: list[TaskRows], sample_weight: Any) -> dict[Hashable, float]:
+def task_means(tasks: Sequence[TaskRows], weights: Sequence[Array]) -> dict[Hashable, float]:
     """Return the mean target of every task; 0 where its samples weigh nothing.
 
     Parameters
     ----------
-    tasks : list of TaskRows
+    tasks : sequence of TaskRows
         The tasks.
-    sample_weight : array-like of shape (n_samples,), float or None
-        Weights of all rows of X.
+    weights : sequence of ndarray
+        The weights of their samples.
     """
-    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        return {one.name: float(np.mean(one.y)) for one in tasks}
-    sums = [float(weight[one.rows].sum()) for one in tasks]
     return {
-        one.name: float(weight[one.rows] @ one.y) / total if total > 0.0 else 0.0
-        for one, total in zip(tasks, sums, strict=True)
+        one.name: float(weight @ one.y) / weight.sum() if weight.any() else 0.0
+        for one, weight in zip(tasks, weights, strict=True)
     }
 
 
@@ -438,57 +440,3 @@ def error_and_spread(one: ScoredTask) -> tuple[float, float]:
     """Return the squared error of a task's predictions, and that of its mean training target."""
     error = float(one.weight @ (one.y - one.predicted) ** 2)
     return error, float(one.weight @ (one.y - one.centre) ** 2)
-
-
-def is_fitted(kernels: Any) -> bool:
-    """Return whether the parameter `kernels` stands for a bank that is fitted to the inputs.
-
-    Examples
-    --------
-    >>> is_fitted("auto"), is_fitted("paper")
-    (True, False)
-    """
-    return isinstance(kernels, AutoBank) or (isinstance(kernels, str) and kernels in BANKS)
-
-
-class KernelChoice(TaskReader):
-    """From the parameter `kernels` to the bank of a fit."""
-
-    kernels: Any
-
-    def _read_bank(self) -> KernelBank | AutoBank:
-        """Return the kernels, or what they are to be fitted by."""
-        if isinstance(self.kernels, str):
-            if self.kernels == "paper":
-                return default_bank()
-            return BANKS.get(self.kernels) or KernelBank([self.kernels])
-        if isinstance(self.kernels, (KernelBank, AutoBank)):
-            return self.kernels
-        if isinstance(self.kernels, (list, tuple)):
-            return KernelBank(self.kernels)
-        return KernelBank([self.kernels])
-
-    def _fitted_bank(self, inputs: InputSummary) -> KernelBank:
-        """Return the kernels for training rows of which something is known."""
-        bank = self._read_bank()
-        if isinstance(bank, AutoBank):
-            return bank.fitted(inputs)
-        bank = bank.resolved(inputs.names)
-        return bank.imputed(inputs) if self.missing == "indicator" else bank
-
-    def _takes_categories(self) -> bool:
-        return is_fitted(self.kernels)
-
-    def _summary(self, points: Any, problems: Sequence[TaskProblem]) -> InputSummary:
-        """Look at the rows of all tasks, each of which may belong to several.
-
-        Kernels that are given ask for the names of the columns alone.
-        """
-        names = self._names_without_task()
-        if not (is_fitted(self.kernels) or self.missing == "indicator"):
-            return InputSummary.of_names(names)
-        weight = np.zeros(points.shape[0])
-        for one in problems:
-            np.add.at(weight, one.rows, one.sample_weight)
-        used = np.flatnonzero(weight)
-        return InputSummary.of(points[used], weight[used], coded=[*self._categories], names=names)

@@ -17,12 +17,12 @@ _ENTRY = re.compile(r"\n(?=\S)")
 
 
 def documented(cls: Estimator) -> Estimator:
-    """Gather the sections of the class and its parts into the docstring of the class.
+    """Gather the sections of a class and of its parts, its method among them, into its docstring.
 
     Parameters come in the order of the constructor, attributes in that of the parts, base first;
     notes and examples are those of the nearest class that has any.
     """
-    parts = [_sections(vars(part).get("__doc__")) for part in cls.__mro__ if _is_ours(part)]
+    parts = [_sections(vars(part).get("__doc__")) for part in cls.parts() if _is_ours(part)]
     order = list(inspect.signature(cls.__init__).parameters)
     parameters = _entries(parts, "Parameters")
     attributes = _entries(parts[::-1], "Attributes")

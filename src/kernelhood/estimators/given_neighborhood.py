@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _clone_parametrized
 from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array, Indices
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
-from kernelhood.estimators.jointly import FormulationSearch
-from kernelhood.estimators.reading import TaskRows
+from kernelhood.estimators.reading import TaskRows, TrainingData, names_without_task
+from kernelhood.estimators.related import RelatedMethod
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.inspection.model import BoundTerms, Neighborhood, cosine, places_of
+from kernelhood.inspection.model import Neighborhood, cosine, places_of
 from kernelhood.kernels import KernelBank, as_kernel
 from kernelhood.penalties import Distance
 from kernelhood.penalties.quadratic import nearest_weights
+from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection
-from kernelhood.solvers.problem import Solution
+from kernelhood.solvers.problem import Problem, Solution
 from kernelhood.solvers.within_radius import Ball, solve_within
 
 _SYMMETRIC = 1e-8
@@ -89,16 +88,14 @@ class KernelNeighborhood(GivenNeighborhood):
 class ModelNeighborhood(GivenNeighborhood):
     """The kernels that an earlier model learned: a task's own, or their mean for a new task."""
 
-    model: MultiTaskKernelModel
+    model: MultiTaskModel
 
     def fitted_to(
         self, points: Any, tasks: Sequence[TaskRows], names: Sequence[str] | None
     ) -> GivenNeighborhood:
         """Return the same, or raise where the model was fitted to other features."""
-        n_features, known = (
-            self.model.support_vectors_[0].shape[1],
-            self.model._names_without_task(),
-        )
+        n_features = self.model.support_vectors_[0].shape[1]
+        known = names_without_task(self.model)
         if points.shape[1] != n_features:
             raise ValueError(
                 f"neighborhood is a model of {n_features} features, but X has {points.shape[1]}: "
@@ -120,7 +117,7 @@ class ModelNeighborhood(GivenNeighborhood):
         model = self.model
         if task in model.tasks_:
             return model.task_kernel(X, Z, task)
-        banks = [model._bank_of(number) for number in range(len(model.tasks_))]
+        banks = [model.functions_.bank_of(number) for number in range(len(model.tasks_))]
         if all(bank is banks[0] for bank in banks):
             return banks[0].combine(X, Z, model.weights_.mean(axis=0))
         each = [model.task_kernel(X, Z, one) for one in model.tasks_]
@@ -187,7 +184,7 @@ def checked_matrix(matrix: Any, task: Hashable) -> Array:
 
 def read_neighborhood(value: Any) -> GivenNeighborhood:
     """Return what a user gave as `neighborhood`, or raise an error that says what would do."""
-    if isinstance(value, MultiTaskKernelModel):
+    if isinstance(value, MultiTaskModel):
         if not hasattr(value, "weights_"):
             raise ValueError(
                 f"neighborhood must be a fitted model, got a {type(value).__name__} that is not: "
@@ -295,8 +292,15 @@ def room_within(radius: float, fixed: Sequence[FixedMatrix]) -> float:
     return max(radius - least, rounding, 1e-300)
 
 
-class GivenNeighborhoodStep(FormulationSearch):
-    r"""The step of MT-ONMKL where the neighborhoods are given.
+NEEDS_NEIGHBORHOOD = (
+    "radius is the largest squared distance from a neighborhood that is given: give neighborhood, "
+    "or leave out radius."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NearGiven(RelatedMethod):
+    r"""MT-ONMKL with neighborhoods that are given.
 
     Parameters
     ----------
@@ -309,7 +313,7 @@ class GivenNeighborhoodStep(FormulationSearch):
         is evaluated at every task's samples. A dict has a symmetric matrix for every task, between
         its rows in the order of X. A fitted model of this library stands for the kernels that it
         learned: those of the task of the same name, the mean over its tasks where it has none; its
-        data are not needed. Only for tasks that are independent, ``sharing="weights"``.
+        data are not needed. Only for tasks that are independent.
     radius : float, optional
         :math:`\rho`, to ask for :math:`\sum_t \lVert K_t - \hat K_t\rVert_F^2 \le \rho` instead of
         pricing the distance: the model is then :math:`\sum_t S_t(K_t)` under this constraint, and
@@ -322,88 +326,64 @@ class GivenNeighborhoodStep(FormulationSearch):
         not matter.
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    eta: float
+    around: GivenNeighborhood | None = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "neighborhood": "no_validation",
         "radius": [Interval(Real, 0, None, closed="left"), None],
     }
 
-    _path_parameters: tuple[str, ...] = (*FormulationSearch._path_parameters, "radius")
+    path_parameters: ClassVar[tuple[str, ...]] = ("eta", "beta", "radius")
 
-    neighborhood: Any
-    radius: float | None
-
-    def __sklearn_clone__(self) -> Self:
-        """Keep a fitted model that defines the neighborhoods: its copy would not be fitted."""
-        bare = copy.copy(self)
-        bare.neighborhood = None
-        new: Self = _clone_parametrized(bare)
-        new.neighborhood = self.neighborhood
-        return new
+    # What a search asks.
 
     @classmethod
-    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        if params["neighborhood"] is None:
-            return super()._canonical(params)
-        _check_given(params["neighborhood"], cls._couples(params))
+    def canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters that give the same predictor and are equal for equal models."""
+        _check_given(params["neighborhood"], cls.couples(params))
         if isinstance(params["neighborhood"], Mapping):
             raise ValueError(
                 "neighborhood holds matrices for all training rows, and a search splits them: "
                 "give a function of X, such as Precomputed(K) with a column of row numbers."
             )
-        same = {**params, "beta": 1.0, "formulation": "corrected", "specific_cost": 1.0}
-        same["intercept"] = "task"
+        same = {**super().canonical(params), "beta": 1.0, "formulation": "corrected"}
         return same if params["radius"] is None else {**same, "eta": 1.0}
 
     @classmethod
-    def _has_many_solutions(cls, params: Mapping[str, Any]) -> bool:
-        return params["neighborhood"] is None and super()._has_many_solutions(params)
+    def solves_together(cls, params: Mapping[str, Any]) -> bool:
+        """Return whether all tasks share a radius."""
+        return params["radius"] is not None
 
     @classmethod
-    def _solves_together(cls, params: Mapping[str, Any]) -> bool:
-        return params["radius"] is not None or super()._solves_together(params)
-
-    @classmethod
-    def _in_domain(cls, params: Mapping[str, Any]) -> Any:
-        if params["neighborhood"] is None:
-            return super()._in_domain(params) if params["radius"] is None else False
-        return True
-
-    @classmethod
-    def _why_outside(cls, params: Mapping[str, Any]) -> str:
-        return super()._why_outside(params) if params["radius"] is None else _NEEDS_NEIGHBORHOOD
-
-    @classmethod
-    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
-        if params["neighborhood"] is None:
-            return super()._path_order(params)
+    def path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Let the distance cost more along the path, or the radius grow."""
         return (params["C"], params["eta"] if params["radius"] is None else params["radius"])
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.neighborhood is not None:
-            _check_given(self.neighborhood, self._couples(vars(self)))
-        elif self.radius is not None:
-            raise ValueError(_NEEDS_NEIGHBORHOOD)
+    # What a fit asks.
 
-    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
-        if self.neighborhood is not None:
-            read = read_neighborhood(self.neighborhood)
-            self._around = read.fitted_to(points, tasks, self._names_without_task())
-        return super()._pose(points, tasks, sample_weight)
+    def check(self) -> None:
+        """Raise if no model has such a neighborhood."""
+        super().check()
+        _check_given(self.neighborhood, self.stated.couples)
+
+    def prepared(self, data: TrainingData) -> Self:
+        """Return the method with the neighborhoods at these rows, or raise if they do not fit."""
+        read = read_neighborhood(self.neighborhood)
+        return replace(self, around=read.fitted_to(data.points, data.tasks, data.names))
 
     def _fixed(self, kernels: TaskKernels, problem: TaskProblem) -> FixedMatrix:
         """Return a task's matrix, evaluated once for all models with the same kernels."""
         kept = kernels.kept.get("neighborhood")
         if kept is None or kept[0] is not self.neighborhood:
-            around = vars(self).get("_around") or read_neighborhood(self.neighborhood)
+            around = self.around or read_neighborhood(self.neighborhood)
             kept = self.neighborhood, FixedMatrix.of(kernels, around.at(problem))
             kernels.kept["neighborhood"] = kept
         fixed: FixedMatrix = kept[1]
         return fixed
 
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        if self.neighborhood is None:
-            return super()._solve_task(kernels, problem)
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Solve one task with a price for the distance."""
         fixed = self._fixed(kernels, problem)
         penalty = Distance(float(self.eta), kernels.gram, fixed.centre, fixed.slack)
         found = problem.certified(penalty, self.tol)
@@ -411,13 +391,15 @@ class GivenNeighborhoodStep(FormulationSearch):
             start = problem.closest_start(penalty)
             if start is not None and not start.weights.any():
                 start = None  # the dual vector of a kernel of zeros says little
-            found = self._minimise(kernels.blocks(problem), penalty, problem, start)
+            joint = Problem(kernels.blocks(problem), penalty)
+            found = solve(joint, start=start, tol=self.tol, max_iter=self.max_iter)
         found = _raised(found, 0.5 * float(self.eta) * fixed.least)
         return TaskSolution(found, fixed.described(kernels, found.weights))
 
-    def _solve_tasks(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
-        if self.neighborhood is None or self.radius is None:
-            return super()._solve_tasks(kernels, problems)
+    def solve(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
+        """Solve all tasks: as one if they share a radius."""
+        if self.radius is None:
+            return super().solve(kernels, problems)
         pairs = list(zip(kernels, problems, strict=True))
         fixed = [self._fixed(*pair) for pair in pairs]
         balls = [
@@ -432,56 +414,18 @@ class GivenNeighborhoodStep(FormulationSearch):
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
         )
-        self.multiplier_ = found.eta
         rows = zip(found.solutions, kernels, fixed, strict=True)
-        return [TaskSolution(one, its.described(own, one.weights)) for one, own, its in rows]
-
-    def _store_neighborhoods(self, found: list[Neighborhood | None]) -> None:
-        super()._store_neighborhoods(found)
-        parts = [one.outside for one in found if isinstance(one, FixedNeighborhood)]
-        self._outside = sum(parts)
-
-    def _bound_terms(self) -> BoundTerms:
-        terms = super()._bound_terms()
-        return terms._replace(excess=terms.excess - 4.0 * self._outside)
-
-    def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
-        """Return the kernel that defines the task's neighborhood.
-
-        It is ``sum_m kappa_t^m k_m``, or the kernel that was given. A matrix that was given comes
-        back between the training points of the task; other points see its projection onto the base
-        kernels.
-
-        Parameters
-        ----------
-        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
-            Points; with `task_column`, without that column.
-        task : hashable
-            One of ``tasks_``.
-        """
-        self._task_number(task)
-        if self.neighborhood is None:
-            return super().neighborhood_kernel(X, Z, task)
-        found = self._around.between(X, Z, task)
-        if not np.isnan(found).any():
-            return found
-        return np.where(np.isnan(found), super().neighborhood_kernel(X, Z, task), found)
-
-    _around: GivenNeighborhood
-
-
-_NEEDS_NEIGHBORHOOD = (
-    "radius is the largest squared distance from a neighborhood that is given: give neighborhood, "
-    "or leave out radius."
-)
+        return [
+            TaskSolution(one, its.described(own, one.weights), multiplier=found.eta)
+            for one, own, its in rows
+        ]
 
 
 def _check_given(neighborhood: Any, coupled: bool) -> None:
     """Raise where no model has such a neighborhood."""
     if coupled:
         raise ValueError(
-            "neighborhood needs tasks that are independent: use sharing='weights' and no relation "
-            "that couples tasks."
+            "neighborhood needs tasks that are independent: use relation='independent'."
         )
     read_neighborhood(neighborhood)
 

@@ -1,39 +1,32 @@
-"""A smaller problem that is nearly the same: fewer of many tasks, or fewer samples of each.
+"""Solving all tasks as one: the joint problem, and smaller ones that it starts from.
 
-Each of its samples stands for several, so that the SVMs' values are about those of all samples, and
-the penalty is the same. Weights are those of the whole problem up to their units: what n tasks have
-in common is learned from all of their samples, and what a task has for itself from its own ones.
+Each sample of a smaller problem stands for several, so that the SVMs' values are about those of all
+samples, and the penalty is the same. Weights are those of the whole problem up to their units: what
+n tasks have in common is learned from all of their samples, and what a task has for itself from its
+own ones.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from kernelhood._typing import Array, Indices
 from kernelhood.estimators.data import TaskProblem, TaskSolution
-from kernelhood.estimators.formulations import (
-    USUAL_BETA,
-    Coefficients,
-    Formulation,
-    as_formulation,
-    check_domain,
-    in_domain,
-    why_outside,
-)
-from kernelhood.estimators.functions import RelatedTasks
-from kernelhood.estimators.training import JointKernels, TaskKernels
-from kernelhood.inspection.model import BoundInspection, BoundTerms, Neighborhood
-from kernelhood.penalties import Concave, Penalty
+from kernelhood.estimators.low_rank import JointLowRank
+from kernelhood.estimators.related import RelatedMethod
+from kernelhood.estimators.training import JointKernels
+from kernelhood.inspection.model import Neighborhood
+from kernelhood.operators import Landmarks
+from kernelhood.penalties import Penalty
 from kernelhood.relations.matrices import TaskMatrices
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.concave_path import solved_rewards
-from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
-from kernelhood.solvers.problem import Solution, solved_ahead
+from kernelhood.solvers.neighborhood import BoundTerms, identity_projection
+from kernelhood.solvers.problem import Solution
 from kernelhood.solvers.warm_start import cut_down, valued
 
 _ROUGH = 1e-2
@@ -42,7 +35,7 @@ _WORTH_IT = 3
 _FEW_SAMPLES = 10
 
 
-class Together(NamedTuple):
+class JointProblem(NamedTuple):
     """Problem (P) with the weights of all tasks.
 
     Attributes
@@ -89,11 +82,11 @@ class Part(NamedTuple):
     unit: Array
     tol: float
 
-    def penalty(self, whole: Together) -> Penalty:
+    def penalty(self, whole: JointProblem) -> Penalty:
         """Return the price of the part's weights: that of the whole in other units."""
         return whole.penalty.restricted(np.ones(len(self.unit), dtype=np.bool_), self.unit)
 
-    def start(self, whole: Together, kernels: JointKernels, found: Solution) -> Solution:
+    def start(self, whole: JointProblem, kernels: JointKernels, found: Solution) -> Solution:
         """Return where a solution of the part leads the whole to.
 
         Its weights may have used up a budget that counts the kernels at all samples, and are moved
@@ -112,7 +105,7 @@ class Part(NamedTuple):
         return valued(whole.blocks, weights, v)
 
 
-def part_of(whole: Together) -> Part | None:
+def part_of(whole: JointProblem) -> Part | None:
     """Return a part whose solution costs less than one SVM of the whole; None where there is none.
 
     Fewer tasks are the better part where there are many and all have the same weights: a task keeps
@@ -131,7 +124,7 @@ def part_of(whole: Together) -> Part | None:
     return Part(some, np.arange(n_tasks), np.ones(whole.blocks[0].operator.n_weights), _ROUGH)
 
 
-def _fewer_tasks(whole: Together, count: int) -> Part:
+def _fewer_tasks(whole: JointProblem, count: int) -> Part:
     """Return one of so many tasks, small and large ones alike.
 
     The functions of single tasks are priced for the tasks that are left, each of which stands for
@@ -152,15 +145,16 @@ def _fewer_tasks(whole: Together, count: int) -> Part:
 _FEW_SVMS = 12
 
 
-class JointStep(BoundInspection, RelatedTasks):
-    """Solve all tasks as one where they relate, and give every task its part."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointMethod(RelatedMethod):
+    """A method that solves problem (P) with the weights of all tasks if these relate."""
 
     @abstractmethod
-    def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
+    def penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
         """Return the penalty of problem (P) from Frobenius products, traces and samples."""
 
     @abstractmethod
-    def _minimise(
+    def minimise(
         self,
         blocks: list[Block],
         penalty: Penalty,
@@ -171,34 +165,28 @@ class JointStep(BoundInspection, RelatedTasks):
         """Solve problem (P)."""
 
     @abstractmethod
-    def _closed_form(self, weights: Array, gamma: Array, n_samples: float) -> Array:
+    def closed_form(self, weights: Array, gamma: Array, n_samples: float) -> Array:
         """Return kappa, the coefficients of the neighborhoods that the weights make best."""
 
-    def _solve_tasks(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
-        if not self._couples(vars(self)):
-            return super()._solve_tasks(kernels, problems)
-        return self._solve_jointly(kernels, problems)
-
-    def _solve_jointly(
-        self, joint: JointKernels, problems: list[TaskProblem]
-    ) -> list[TaskSolution]:
-        """Solve problem (P) with the weights of all tasks, and give every task its part."""
-        matrices, separate, cost = self._joined(joint)
-        blocks = joint.blocks(problems, self._groups_of_intercepts, matrices, separate)
-        d = joint.traces(matrices, separate)
-        counted = joint.samples.counted
-        penalty = self._penalty(lambda: joint.gram(matrices, separate), cost * d, counted)
+    def solve(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
+        """Solve all tasks: as one if they relate, otherwise one by one."""
+        if not isinstance(kernels, JointKernels):
+            return super().solve(kernels, problems)
+        matrices, separate, cost = self.joined(kernels)
+        blocks = kernels.blocks(problems, self.groups, matrices, separate)
+        d, counted = kernels.traces(matrices, separate), kernels.samples.counted
+        penalty = self.penalty(lambda: kernels.gram(matrices, separate), cost * d, counted)
         start = _usable_start(problems, blocks)
         if start is None:
-            whole = Together(joint, problems, matrices, separate, blocks, penalty)
-            start = self._coarse_start(whole)
-        found = self._minimise(blocks, penalty, problems[0], start)
-        parts = self._task_parts(joint, problems, found)
+            whole = JointProblem(kernels, problems, matrices, separate, blocks, penalty)
+            start = self.coarse_start(whole)
+        found = self.minimise(blocks, penalty, problems[0], start)
+        parts = self.parts(kernels, problems, found)
         if problems[0].only_scored:
             return [TaskSolution(part, None, found) for part in parts]
-        return self._with_neighborhoods(joint, problems, found, parts, d)
+        return self._with_neighborhoods(kernels, problems, found, parts)
 
-    def _coarse_start(self, whole: Together) -> Solution | None:
+    def coarse_start(self, whole: JointProblem) -> Solution | None:
         """Return where the solution of a part leads to, which is itself started from a part.
 
         Its weights are close to those of all samples, and cost less than one SVM with these.
@@ -206,15 +194,21 @@ class JointStep(BoundInspection, RelatedTasks):
         part = part_of(whole) if whole.joint.is_large else None
         if part is None:
             return None
-        limits = {"tol": max(self.tol, part.tol), "max_iter": min(self.max_iter, _FEW_SVMS)}
-        rough = clone(self).set_params(**limits, **self._same_landmarks(whole.joint))
-        kernels = rough._evaluate(whole.joint.kernels.bank, part.problems)
+        rough = self._rough(whole.joint, part)
+        kernels = rough.training_kernels(whole.joint.kernels.bank, part.problems)
         matrices, penalty = whole.matrices.at(part.tasks), part.penalty(whole)
-        posed = part.problems, self._groups_of_intercepts, matrices, whole.separate
-        blocks = kernels.blocks(*posed)
-        small = Together(kernels, part.problems, matrices, whole.separate, blocks, penalty)
-        found = rough._minimise(blocks, penalty, part.problems[0], rough._coarse_start(small))
+        blocks = kernels.blocks(part.problems, self.groups, matrices, whole.separate)
+        small = JointProblem(kernels, part.problems, matrices, whole.separate, blocks, penalty)
+        found = rough.minimise(blocks, penalty, part.problems[0], rough.coarse_start(small))
         return part.start(whole, kernels, found)
+
+    def _rough(self, joint: JointKernels, part: Part) -> Self:
+        """Return the method for a part of the samples, with the same landmarks."""
+        tol, max_iter = max(self.tol, part.tol), min(self.max_iter, _FEW_SVMS)
+        if not isinstance(joint, JointLowRank):
+            return replace(self, tol=tol, max_iter=max_iter)
+        same = Landmarks(points=joint.landmarks.points)
+        return replace(self, tol=tol, max_iter=max_iter, operator=same, verbose=False)
 
     def _with_neighborhoods(
         self,
@@ -222,36 +216,30 @@ class JointStep(BoundInspection, RelatedTasks):
         problems: list[TaskProblem],
         found: Solution,
         parts: list[Solution],
-        d: Array,
     ) -> list[TaskSolution]:
-        """Return every task's part with its neighborhood, and keep what the bound needs."""
-        matrices, separate, _ = self._joined(joint)
-        self._keep_relation(joint)
-        self._keep_expansion(joint, found)
-        G, own = joint.task_grams, joint.task_traces
+        """Return every task's part with its neighborhood, and what the bound needs."""
+        matrices, separate, _ = self.joined(joint)
+        G, own, d = joint.task_grams, joint.task_traces, joint.traces(matrices, separate)
         if separate:
             # Each task's block is fitted by its own kernels, and what is between tasks by none.
             own_gamma = [identity_projection(*one) for one in zip(G, own, strict=True)]
             gamma = np.concatenate([np.zeros(len(d) - own.size), *own_gamma])
         else:
             gamma = identity_projection(joint.gram(matrices, separate), d)
-        kappa = self._closed_form(found.weights, gamma, joint.samples.counted)
-        kappas = self._task_parts(joint, problems, found._replace(weights=kappa))
+        kappa = self.closed_form(found.weights, gamma, joint.samples.counted)
+        kappas = self.parts(joint, problems, found._replace(weights=kappa))
         if separate:
             by_task = BoundTerms.from_tasks(G, own, [one.weights for one in kappas])
             rank = by_task.rank + joint.rank_between(matrices)
-            self._joint_bound = by_task._replace(rank=rank)
+            bound = by_task._replace(rank=rank)
         else:
             A = joint.gram(matrices, separate)
-            self._joint_bound = BoundTerms.from_tasks(A[None], d[None], kappa[None])
+            bound = BoundTerms.from_tasks(A[None], d[None], kappa[None])
         rows = zip(parts, kappas, G, own, strict=True)
         return [
-            TaskSolution(part, Neighborhood(one.weights, gram, traces), found)
+            TaskSolution(part, Neighborhood(one.weights, gram, traces), found, bound)
             for part, one, gram, traces in rows
         ]
-
-    def _bound_terms(self) -> BoundTerms:
-        return self._joint_bound if self._couples(vars(self)) else super()._bound_terms()
 
 
 def _usable_start(problems: list[TaskProblem], blocks: list[Block]) -> Solution | None:
@@ -261,138 +249,3 @@ def _usable_start(problems: list[TaskProblem], blocks: list[Block]) -> Solution 
     if start is None or len(start.weights) != blocks[0].operator.n_weights:
         return None
     return start if len(start.intercepts) == n_groups else None
-
-
-#: Of very many models, the number that is looked at first.
-_FIRST_LOOK = 8
-
-
-class FormulationSearch(JointStep):
-    """The formulations: their penalties, and their order along a path of models."""
-
-    _path_parameters: tuple[str, ...] = ("eta", "beta", "specific_cost")
-
-    C: float
-    eta: float
-    beta: float | str
-    formulation: str | Formulation
-    neighborhood: Any
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.neighborhood is None:
-            check_domain(self.formulation, self.eta, _most(self.beta))
-
-    @property
-    def _reading(self) -> Formulation:
-        return as_formulation(self.formulation)
-
-    def _terms(self, n_samples: float) -> Coefficients:
-        """Return the coefficients where so many samples are solved together."""
-        return _terms(vars(self), n_samples)
-
-    def _penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
-        return self._reading.penalty(self._terms(n_samples), gram, d, n_samples)
-
-    def _task_penalty(self, kernels: TaskKernels, problem: TaskProblem) -> Penalty:
-        """Return the penalty of one task."""
-        return self._penalty(lambda: kernels.gram, kernels.traces, problem.counted)
-
-    def _closed_form(self, weights: Array, gamma: Array, n_samples: float) -> Array:
-        terms = self._terms(n_samples)
-        return neighborhood_weights(weights, gamma, terms.s, terms.r)
-
-    @classmethod
-    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        reading = as_formulation(params["formulation"])
-        same = super()._canonical(params)
-        same.update(reading.canonical(params["C"], params["eta"], _most(params["beta"])))
-        if isinstance(params["beta"], str) and reading.beta_follows_samples:
-            same.update(eta=params["eta"], beta=params["beta"])
-        return same
-
-    @classmethod
-    def _has_many_solutions(cls, params: Mapping[str, Any]) -> bool:
-        return not as_formulation(params["formulation"]).convex
-
-    @classmethod
-    def _in_domain(cls, params: Mapping[str, Any]) -> Any:
-        return in_domain(params["formulation"], params["eta"], _most(params["beta"]))
-
-    @classmethod
-    def _why_outside(cls, params: Mapping[str, Any]) -> str:
-        return why_outside(params["formulation"], params["eta"], _most(params["beta"]))
-
-    @classmethod
-    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
-        # An infinite cost leaves out weights, which makes another path.
-        cost = params["specific_cost"]
-        numbers = {**params, "beta": _most(params["beta"])}
-        order = as_formulation(params["formulation"]).path_order(numbers)
-        if cls._has_many_solutions(params):
-            return (np.isinf(cost), cost, *order)
-        return (np.isinf(cost), *order, cost)
-
-    def _certified_ahead(
-        self,
-        found: Solution,
-        models: Sequence[Mapping[str, Any]],
-        kernels: TaskKernels,
-        problem: TaskProblem,
-    ) -> int:
-        """Look ahead along a line of prices, or the very many rewards of a concave penalty."""
-        penalty = self._task_penalty(kernels, problem)
-        if not isinstance(penalty, Concave):
-            return self._prices_ahead(found, models, kernels, problem)
-        corners, counted = problem.kept.get(self._corner_key(penalty)), problem.counted
-        ahead, size = 0, _FIRST_LOOK
-        while ahead < len(models):
-            some = models[ahead : ahead + size]
-            rewards = -_all_f(self._reading, some, counted)
-            solved = solved_rewards(found, penalty, rewards, self.tol, corners)
-            ahead, size = ahead + solved, 4 * size
-            if solved < len(some):
-                break
-        return ahead
-
-    def _prices_ahead(
-        self,
-        found: Solution,
-        models: Sequence[Mapping[str, Any]],
-        kernels: TaskKernels,
-        problem: TaskProblem,
-    ) -> int:
-        reading = self._reading
-        if not reading.straight or self.neighborhood is not None:
-            return 0
-
-        def penalty_of(number: int) -> Penalty:
-            terms = _terms(models[number], problem.counted)
-            return reading.penalty(terms, lambda: kernels.gram, kernels.traces, problem.counted)
-
-        return solved_ahead(found, penalty_of, len(models), self.tol)
-
-    def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
-        """Return a key that differs where the kernels or the intercepts of the corners do."""
-        return "corners", self._relation.key, self._groups_of_intercepts, penalty.row.tobytes()
-
-
-def _most(beta: Any) -> Any:
-    """Return the number, or the largest one, that beta stands for; columns stay what they are."""
-    return USUAL_BETA if isinstance(beta, str) else beta
-
-
-def _terms(params: Mapping[str, Any], n_samples: float) -> Coefficients:
-    reading, beta = as_formulation(params["formulation"]), params["beta"]
-    if isinstance(beta, str):
-        beta = reading.usual_beta(params["C"], n_samples)
-    return reading.coefficients(params["eta"], beta)
-
-
-def _all_f(reading: Formulation, models: Sequence[Mapping[str, Any]], n_samples: float) -> Array:
-    """Return the f of models, of which there may be thousands."""
-    betas = [params["beta"] for params in models]
-    if any(isinstance(beta, str) for beta in betas):
-        return np.array([_terms(params, n_samples).f for params in models])
-    columns: Any = np.array([[params["eta"] for params in models], betas], dtype=np.float64)
-    return np.asarray(reading.coefficients(*columns).f)

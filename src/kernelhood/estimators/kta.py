@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 
+from kernelhood.estimators.base import MultiTaskModel, NeighborhoodModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import documented
-from kernelhood.estimators.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.estimators.method import Method
 from kernelhood.estimators.training import TaskKernels, fit_svm
-from kernelhood.inspection.model import Neighborhood, NeighborhoodInspection, cosine
+from kernelhood.inspection.model import Neighborhood, cosine
 from kernelhood.solvers.neighborhood import (
     TargetMatrix,
     centered_alignment_weights,
@@ -22,7 +25,8 @@ from kernelhood.solvers.neighborhood import (
 from kernelhood.solvers.problem import Solution
 
 
-class _AlignedStep(NeighborhoodInspection):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KTA(Method):
     r"""The step of KTA: the targets define the neighborhood.
 
     Parameters
@@ -57,41 +61,42 @@ class _AlignedStep(NeighborhoodInspection):
     JMLR 13, 2012); ``objective_`` and ``dual_gap_`` are then those of the SVM.
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "eta": [Interval(Real, 0, None, closed="neither")],
         "centered": ["boolean"],
     }
 
-    _path_parameters: tuple[str, ...] = ("eta",)
+    path_parameters: ClassVar[tuple[str, ...]] = ("eta",)
 
     eta: float
     centered: bool
-    tol: float
-    max_iter: int
 
     @classmethod
-    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        same: dict[str, Any] = super()._canonical(params)  # type: ignore[misc]
+    def canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Leave out eta where it is not used."""
+        same = super().canonical(params)
         return {**same, "eta": 1.0} if params["centered"] else same
 
     @classmethod
-    def _path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+    def path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
         """Let eta rise along the path: from some eta on all models are nearly the same."""
         return (params["C"], params["eta"])
 
-    def _certified_ahead(
+    def certified_ahead(
         self,
         found: Solution,
         models: Sequence[Mapping[str, Any]],
         kernels: TaskKernels,
         problem: TaskProblem,
     ) -> int:
+        """Return for how many of the next eta the weights serve."""
         if self.centered:
             return 0
         etas = [float(params["eta"]) for params in models]
         return certified_etas(found, _targets_of(kernels, problem), etas, self.tol)
 
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Learn the weights and the SVM of one task."""
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         G, target = kernels.gram, _targets_of(kernels, problem)
         if self.centered:
@@ -119,7 +124,7 @@ def _targets_of(kernels: TaskKernels, problem: TaskProblem) -> TargetMatrix:
 
 
 @documented
-class KTAClassifier(_AlignedStep, MultiTaskClassifier):
+class KTAClassifier(ClassifierMixin, NeighborhoodModel):
     """Kernels that align with the targets for classification (KTA).
 
     Examples
@@ -135,6 +140,9 @@ class KTAClassifier(_AlignedStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _method = KTA
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
     def __init__(
         self,
         *,
@@ -149,22 +157,14 @@ class KTAClassifier(_AlignedStep, MultiTaskClassifier):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            class_weight=class_weight,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.eta = eta
-        self.centered = centered
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
+        self.eta, self.centered = eta, centered
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
 @documented
-class KTARegressor(_AlignedStep, MultiTaskRegressor):
+class KTARegressor(RegressorMixin, NeighborhoodModel):
     """Kernels that align with the targets for regression (KTA).
 
     Examples
@@ -177,6 +177,9 @@ class KTARegressor(_AlignedStep, MultiTaskRegressor):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
     (True, True)
     """
+
+    _method = KTA
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
     def __init__(
         self,
@@ -192,15 +195,7 @@ class KTARegressor(_AlignedStep, MultiTaskRegressor):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            epsilon=epsilon,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.eta = eta
-        self.centered = centered
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
+        self.eta, self.centered = eta, centered
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose

@@ -12,7 +12,7 @@ from kernelhood._typing import Array, Flags
 from kernelhood.estimators.data import Pair, TaskProblem, TaskSolution
 from kernelhood.estimators.landmarks import (
     LandmarkExpansion,
-    Landmarks,
+    LandmarkMaps,
     PointFeatures,
     kept_part,
     type_that_fits,
@@ -35,7 +35,7 @@ class JointLowRank(JointKernels):
 
     Parameters
     ----------
-    landmarks : Landmarks
+    landmarks : LandmarkMaps
         The landmarks of all kernels.
     problems : sequence of TaskProblem
         The tasks.
@@ -49,7 +49,7 @@ class JointLowRank(JointKernels):
 
     def __init__(
         self,
-        landmarks: Landmarks,
+        landmarks: LandmarkMaps,
         problems: Sequence[TaskProblem],
         cache_size: float,
         storage: str,
@@ -66,6 +66,11 @@ class JointLowRank(JointKernels):
         sizes = np.diff(counts.indptr)
         cells = cells_of(counts.indices.astype(np.intp), sizes, np.arange(len(sizes)))
         return LowRankKernels(cells, features=self.features), counts.data
+
+    @property
+    def held_as(self) -> str:
+        """How the kernels are held."""
+        return "landmarks"
 
     @property
     def thinning(self) -> int:
@@ -167,7 +172,7 @@ class TaskLowRank:
 
     Parameters
     ----------
-    landmarks : Landmarks
+    landmarks : LandmarkMaps
         The landmarks of all tasks.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
         The task's points.
@@ -180,7 +185,7 @@ class TaskLowRank:
     """
 
     def __init__(
-        self, landmarks: Landmarks, X: Any, sample_weight: Array, cache_size: float, storage: str
+        self, landmarks: LandmarkMaps, X: Any, sample_weight: Array, cache_size: float, storage: str
     ) -> None:
         self.landmarks, self.X, self.sample_weight = landmarks, X, sample_weight
         self.bank, self.cache_size = landmarks.bank, cache_size

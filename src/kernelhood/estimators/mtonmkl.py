@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from kernelhood._typing import Array
+from kernelhood.estimators.base import MultiTaskModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import documented
-from kernelhood.estimators.formulations import FORMULATIONS, Formulation
-from kernelhood.estimators.given_neighborhood import GivenNeighborhoodStep
-from kernelhood.estimators.jointly import FormulationSearch
-from kernelhood.estimators.probability import ProbabilisticClassifier
-from kernelhood.estimators.targets import MultiTaskClassifier
+from kernelhood.estimators.formulations import (
+    FORMULATIONS,
+    USUAL_BETA,
+    Coefficients,
+    Formulation,
+    as_formulation,
+    check_domain,
+    in_domain,
+    why_outside,
+)
+from kernelhood.estimators.given_neighborhood import NEEDS_NEIGHBORHOOD, NearGiven
+from kernelhood.estimators.jointly import JointMethod
+from kernelhood.estimators.method import Method
+from kernelhood.estimators.related_model import RelatedModel
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.estimators.uncertainty import CalibratedRegressor, QuantilePath
 from kernelhood.inspection.model import Neighborhood
-from kernelhood.losses import Loss, RidgeLoss
+from kernelhood.losses import REGRESSION_LOSSES, Loss, RidgeLoss
 from kernelhood.penalties import Concave, Penalty
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.concave_path import SingleKernels, solve_concave
+from kernelhood.solvers.concave_path import SingleKernels, solve_concave, solved_rewards
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.neighborhood import identity_projection
-from kernelhood.solvers.problem import Problem, Solution
+from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
+from kernelhood.solvers.problem import Problem, Solution, solved_ahead
 from kernelhood.solvers.warm_start import valued
 
 _LARGE, _THINNING = 1200, 3
+#: Of very many models, the number that is looked at first.
+_FIRST_LOOK = 8
 
 
-class _NeighborhoodStep(FormulationSearch):
-    r"""The one step in which MT-ONMKL differs from its peers: problem (P) and the closed form.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MTONMKL(JointMethod):
+    r"""Problem (P) and the closed form of its neighborhoods.
 
     Parameters
     ----------
@@ -49,16 +65,6 @@ class _NeighborhoodStep(FormulationSearch):
         spectra; its gap is that of the convex problem that its stationary point solves.
         `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
         `normalized` needs ``eta > 2 * beta``, `printed` ``eta >= 7 * beta``.
-    missing : {"error", "indicator"}
-        What missing values in X are: an error, or filled by the mean of the training rows, in
-        columns of categories by the most frequent one. With "indicator" each column in which
-        training rows have any gets a kernel beside the others that tells rows with and without
-        a value apart.
-
-    Attributes
-    ----------
-    neighborhood_weights_ : ndarray of shape (n_tasks, n_kernels)
-        :math:`\kappa`, the coefficients of the neighborhood-defining matrices on the base kernels.
 
     Notes
     -----
@@ -69,40 +75,78 @@ class _NeighborhoodStep(FormulationSearch):
     with :math:`K_t = \sum_m \theta_t^m K_t^m`, :math:`S_t` the value of the task's SVM, :math:`d_t`
     the traces and :math:`G_t` the Frobenius products of the base kernels; formulations set a and f.
 
-    With ``sharing="functions"`` all tasks are one such problem: K is the matrix
+    With ``relation="functions"`` all tasks are one such problem: K is the matrix
     :math:`\sum_m (\mu^m + [s = t] \lambda_t^m) k_m` between the samples of all tasks, and
-    `specific_cost` multiplies the traces of the :math:`\lambda_t`. Then ``shared_weights_`` and
-    ``specific_weights_`` are :math:`\mu` and :math:`\lambda`, which the problem determines;
-    otherwise they are the largest common part of the weights and the rest.
+    `specific_cost` of the relation multiplies the traces of the :math:`\lambda_t`. Then
+    ``shared_weights_`` and ``specific_weights_`` are :math:`\mu` and :math:`\lambda`, which the
+    problem determines; otherwise they are the largest common part of the weights and the rest.
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    eta: float
+    beta: float | str
+    formulation: str | Formulation
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "eta": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "formulation": [StrOptions({*FORMULATIONS, "evidence"}), Formulation],
-        "missing": [StrOptions({"error", "indicator"})],
     }
 
-    formulation: str | Formulation
+    path_parameters: ClassVar[tuple[str, ...]] = ("eta", "beta", "radius")
 
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        penalty, given = self._task_penalty(kernels, problem), problem.weights is not None
+    @classmethod
+    def kind(cls, params: Mapping[str, Any]) -> type[Method]:
+        """Return this method, or the one of neighborhoods that are given."""
+        return cls if params["neighborhood"] is None else NearGiven
+
+    @classmethod
+    def kinds(cls) -> tuple[type[Method], ...]:
+        """Return both."""
+        return (cls, NearGiven)
+
+    # The problem.
+
+    def check(self) -> None:
+        """Raise if the formulation's problem has no minimum, or parameters contradict."""
+        super().check()
+        if self.radius is not None:
+            raise ValueError(NEEDS_NEIGHBORHOOD)
+        check_domain(self.formulation, self.eta, _most(self.beta))
+
+    @property
+    def reading(self) -> Formulation:
+        """The formulation."""
+        return as_formulation(self.formulation)
+
+    def penalty(self, gram: Callable[[], Array], d: Array, n_samples: float) -> Penalty:
+        """Return the penalty of problem (P)."""
+        return self.reading.penalty(_terms(vars(self), n_samples), gram, d, n_samples)
+
+    def closed_form(self, weights: Array, gamma: Array, n_samples: float) -> Array:
+        """Return kappa, the coefficients of the neighborhoods that the weights make best."""
+        terms = _terms(vars(self), n_samples)
+        return neighborhood_weights(weights, gamma, terms.s, terms.r)
+
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Solve problem (P) of one task, and find its neighborhood."""
+        penalty = self.penalty(lambda: kernels.gram, kernels.traces, problem.counted)
+        given = problem.weights is not None
         found = problem.certified(penalty, self.tol) if penalty.convex else None
         if found is None:
             start = problem.closest_start(penalty) if penalty.convex else problem.start
             carried = None if penalty.convex else problem.carried
             if not penalty.convex and start is None and carried is None:
                 problem = self._from_a_part(kernels, problem)
-            found = self._minimise(kernels.blocks(problem), penalty, problem, start, carried)
+            found = self.minimise(kernels.blocks(problem), penalty, problem, start, carried)
         if given and found.gap > self.tol:
             # Weights that are given may lead to where no gap closes.
-            cold = self._solve_task(kernels, replace(problem, weights=None))
+            cold = self.solve_task(kernels, replace(problem, weights=None))
             if cold.solution.gap < found.gap:
                 return cold
         if problem.only_scored:
             return TaskSolution(found)
         G, d = kernels.gram, kernels.traces
-        kappa = self._closed_form(found.weights, identity_projection(G, d), problem.counted)
+        kappa = self.closed_form(found.weights, identity_projection(G, d), problem.counted)
         return TaskSolution(found, Neighborhood(kappa, G, d))
 
     def _from_a_part(self, kernels: TaskKernels, problem: TaskProblem) -> TaskProblem:
@@ -116,9 +160,9 @@ class _NeighborhoodStep(FormulationSearch):
             return problem
         some = problem.thinned(_THINNING)
         part = TaskKernels(kernels.bank, some.X, some.sample_weight)
-        return replace(problem, weights=self._solve_task(part, some).solution.weights)
+        return replace(problem, weights=self.solve_task(part, some).solution.weights)
 
-    def _minimise(
+    def minimise(
         self,
         blocks: list[Block],
         penalty: Penalty,
@@ -139,11 +183,110 @@ class _NeighborhoodStep(FormulationSearch):
             blocks, penalty, start=start, carried=carried, corners=problem.kept[key], **limits
         )
 
+    def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
+        """Return a key that differs where the kernels or the intercepts of the corners do."""
+        return "corners", self.stated.key, self.groups, penalty.row.tobytes()
+
+    # What a search asks.
+
+    @classmethod
+    def canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters that give the same predictor and are equal for equal models."""
+        same, reading = super().canonical(params), as_formulation(params["formulation"])
+        same.update(reading.canonical(params["C"], params["eta"], _most(params["beta"])))
+        if isinstance(params["beta"], str) and reading.beta_follows_samples:
+            same.update(eta=params["eta"], beta=params["beta"])
+        return same
+
+    @classmethod
+    def has_many_solutions(cls, params: Mapping[str, Any]) -> bool:
+        """Return whether the solution depends on where it starts."""
+        return not as_formulation(params["formulation"]).convex
+
+    @classmethod
+    def in_domain(cls, params: Mapping[str, Any]) -> Any:
+        """Return whether the formulation's problem has a minimum."""
+        if params["radius"] is not None:
+            return False
+        return in_domain(params["formulation"], params["eta"], _most(params["beta"]))
+
+    @classmethod
+    def why_outside(cls, params: Mapping[str, Any]) -> str:
+        """Return why it has none."""
+        if params["radius"] is not None:
+            return NEEDS_NEIGHBORHOOD
+        return why_outside(params["formulation"], params["eta"], _most(params["beta"]))
+
+    @classmethod
+    def path_order(cls, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the order of the formulation."""
+        numbers = {**params, "beta": _most(params["beta"])}
+        return as_formulation(params["formulation"]).path_order(numbers)
+
+    def certified_ahead(
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        kernels: TaskKernels,
+        problem: TaskProblem,
+    ) -> int:
+        """Look ahead along a line of prices, or the very many rewards of a concave penalty."""
+        penalty = self.penalty(lambda: kernels.gram, kernels.traces, problem.counted)
+        if not isinstance(penalty, Concave):
+            return self._prices_ahead(found, models, kernels, problem)
+        corners, counted = problem.kept.get(self._corner_key(penalty)), problem.counted
+        ahead, size = 0, _FIRST_LOOK
+        while ahead < len(models):
+            some = models[ahead : ahead + size]
+            rewards = -_all_f(self.reading, some, counted)
+            solved = solved_rewards(found, penalty, rewards, self.tol, corners)
+            ahead, size = ahead + solved, 4 * size
+            if solved < len(some):
+                break
+        return ahead
+
+    def _prices_ahead(
+        self,
+        found: Solution,
+        models: Sequence[Mapping[str, Any]],
+        kernels: TaskKernels,
+        problem: TaskProblem,
+    ) -> int:
+        reading = self.reading
+        if not reading.straight:
+            return 0
+
+        def penalty_of(number: int) -> Penalty:
+            terms = _terms(models[number], problem.counted)
+            return reading.penalty(terms, lambda: kernels.gram, kernels.traces, problem.counted)
+
+        return solved_ahead(found, penalty_of, len(models), self.tol)
+
+
+def _most(beta: Any) -> Any:
+    """Return the number, or the largest one, that beta stands for; columns stay what they are."""
+    return USUAL_BETA if isinstance(beta, str) else beta
+
+
+def _terms(params: Mapping[str, Any], n_samples: float) -> Coefficients:
+    """Return the coefficients of a formulation if so many samples are solved together."""
+    reading, beta = as_formulation(params["formulation"]), params["beta"]
+    if isinstance(beta, str):
+        beta = reading.usual_beta(params["C"], n_samples)
+    return reading.coefficients(params["eta"], beta)
+
+
+def _all_f(reading: Formulation, models: Sequence[Mapping[str, Any]], n_samples: float) -> Array:
+    """Return the f of models, of which there may be thousands."""
+    betas = [params["beta"] for params in models]
+    if any(isinstance(beta, str) for beta in betas):
+        return np.array([_terms(params, n_samples).f for params in models])
+    columns: Any = np.array([[params["eta"] for params in models], betas], dtype=np.float64)
+    return np.asarray(reading.coefficients(*columns).f)
+
 
 @documented
-class MTONMKLClassifier(
-    ProbabilisticClassifier, GivenNeighborhoodStep, _NeighborhoodStep, MultiTaskClassifier
-):
+class MTONMKLClassifier(ClassifierMixin, RelatedModel):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
     A task may have more than two classes: then there is one SVM for each pair of them, and all
@@ -160,12 +303,10 @@ class MTONMKLClassifier(
     >>> model = MTONMKLClassifier(C=10.0).fit(X, y, task=task)
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y, task=task) > 0.9)
     (True, True)
-    >>> model = MTONMKLClassifier(C=10.0, probability=True).fit(X, y, task=task)
-    >>> model.predict_proba(X, task=task).shape
-    (80, 2)
     """
 
-    _many_classes = True
+    _method = MTONMKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
     def __init__(
         self,
@@ -175,44 +316,37 @@ class MTONMKLClassifier(
         eta: float = 16.0,
         beta: float | str = "auto",
         formulation: str | Formulation = "normalized",
+        relation: Any = "auto",
         neighborhood: Any = None,
         radius: float | None = None,
-        sharing: str = "auto",
-        relation: Any = None,
-        specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "warn",
-        operator: str = "auto",
-        n_components: int = 200,
-        landmarks: Any = None,
-        cache_size: float = 1000.0,
-        storage: str = "float64",
+        operator: Any = "auto",
         missing: str = "error",
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
-        probability: bool = False,
         task_column: int | str | None = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
         self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
-        self.n_jobs, self.verbose = n_jobs, verbose
-        self.probability, self.eta, self.beta = probability, eta, beta
-        self.formulation, self.sharing, self.relation = formulation, sharing, relation
-        self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept
-        self.specific_cost, self.unseen_task, self.missing = specific_cost, unseen_task, missing
-        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
-        self.cache_size, self.storage = cache_size, storage
+        self.eta, self.beta, self.formulation = eta, beta, formulation
+        self.relation, self.neighborhood, self.radius = relation, neighborhood, radius
+        self.intercept, self.unseen_task, self.operator = intercept, unseen_task, operator
+        self.missing, self.tol, self.max_iter = missing, tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
 @documented
-class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, CalibratedRegressor):
-    """Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
+class MTONMKLRegressor(RegressorMixin, RelatedModel):
+    r"""Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
     Parameters
     ----------
+    loss : {"epsilon_insensitive", "squared"} or Loss
+        What a wrong prediction costs, times C: :math:`\max(0, \lvert y - f \rvert - \varepsilon)`,
+        :math:`\tfrac12 (y - f)^2`, or a loss such as `kernelhood.losses.Quantile`.
     standardize_targets : bool or "auto"
         Whether targets are standardised inside, so that `C`, `epsilon` and `beta` have no units.
         Tasks that are solved together and have the same quantity as their target have one unit,
@@ -231,9 +365,12 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
     ((50, 2), [0, 1])
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    _method = MTONMKL
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "loss": [StrOptions(set(REGRESSION_LOSSES)), Loss],
         "standardize_targets": ["boolean", StrOptions({"auto"})],
     }
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
     def __init__(
         self,
@@ -244,22 +381,14 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         beta: float | str = "auto",
         epsilon: float = 0.1,
         loss: str | Loss = "epsilon_insensitive",
-        quantile: float = 0.5,
-        calibration: float | None = None,
         standardize_targets: bool | str = "auto",
         formulation: str | Formulation = "normalized",
+        relation: Any = "auto",
         neighborhood: Any = None,
         radius: float | None = None,
-        sharing: str = "auto",
-        relation: Any = None,
-        specific_cost: float = 1.0,
         intercept: str = "auto",
         unseen_task: str = "warn",
-        operator: str = "auto",
-        n_components: int = 200,
-        landmarks: Any = None,
-        cache_size: float = 1000.0,
-        storage: str = "float64",
+        operator: Any = "auto",
         missing: str = "error",
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -267,13 +396,10 @@ class MTONMKLRegressor(GivenNeighborhoodStep, _NeighborhoodStep, QuantilePath, C
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
-        self.n_jobs, self.verbose = n_jobs, verbose
-        self.loss, self.quantile, self.calibration = loss, quantile, calibration
-        self.standardize_targets, self.eta, self.beta = standardize_targets, eta, beta
-        self.formulation, self.sharing, self.relation = formulation, sharing, relation
-        self.neighborhood, self.radius, self.intercept = neighborhood, radius, intercept
-        self.specific_cost, self.unseen_task, self.missing = specific_cost, unseen_task, missing
-        self.operator, self.n_components, self.landmarks = operator, n_components, landmarks
-        self.cache_size, self.storage = cache_size, storage
+        self.kernels, self.C, self.epsilon, self.loss = kernels, C, epsilon, loss
+        self.standardize_targets = standardize_targets
+        self.eta, self.beta, self.formulation = eta, beta, formulation
+        self.relation, self.neighborhood, self.radius = relation, neighborhood, radius
+        self.intercept, self.unseen_task, self.operator = intercept, unseen_task, operator
+        self.missing, self.tol, self.max_iter = missing, tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose

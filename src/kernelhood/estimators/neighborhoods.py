@@ -1,32 +1,30 @@
-"""What RPKL and ONJKL share: a matrix near a combination of kernels, K + c vv'."""
+"""RPKL and ONJKL: a matrix near a combination of kernels, K + c vv'."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 
 from kernelhood._typing import Array
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel, NeighborhoodModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import documented
-from kernelhood.estimators.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.estimators.functions import Functions
+from kernelhood.estimators.method import Method
 from kernelhood.estimators.training import TaskKernels
-from kernelhood.inspection.model import (
-    Neighborhood,
-    NeighborhoodInspection,
-    alignment,
-    cosine,
-    places_of,
-)
+from kernelhood.inspection.model import Neighborhood, alignment, cosine, places_of
 from kernelhood.kernels import AutoBank, Gaussian, KernelBank
 from kernelhood.losses import BoxLoss
 from kernelhood.solvers.neighborhood import solve_neighborhood
+
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -43,14 +41,15 @@ class BentNeighborhood(Neighborhood):
     bend: Array = field(default_factory=lambda: np.empty(0))
 
 
-class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NoiseMethod(Method):
     """Stack the identity behind the kernels, and read the matrix off the dual vector."""
 
-    _path_parameters = ("rho",)
+    path_parameters: ClassVar[tuple[str, ...]] = ("rho",)
 
-    _with_noise = True
+    with_noise: ClassVar[bool] = True
 
-    def _solve_near(self, kernels: TaskKernels, problem: TaskProblem, rho: float) -> TaskSolution:
+    def solve_near(self, kernels: TaskKernels, problem: TaskProblem, rho: float) -> TaskSolution:
         """Minimise ``S(Khat) + (rho/2) |Khat - K_nu|^2``."""
         assert isinstance(problem.loss, BoxLoss)
         found = solve_neighborhood(
@@ -68,31 +67,6 @@ class NoiseStep(NeighborhoodInspection, MultiTaskKernelModel):
         neighborhood = BentNeighborhood(nu, G, kernels.traces[:-1], own, bend)
         return TaskSolution(found._replace(weights=nu), neighborhood)
 
-    def _store_neighborhoods(self, found: list[Neighborhood | None]) -> None:
-        super()._store_neighborhoods(found)
-        bends = [one.bend for one in found if isinstance(one, BentNeighborhood)]
-        self._bends = [bend[bend != 0.0] for bend in bends]  # at the support vectors
-
-    def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
-        """Return the matrix that defines the task's neighborhood.
-
-        Between training points of the task it is the whole matrix, ``K_t + c v_t v_t'``; any other
-        points see only ``K_t``. So do all points of a task of more than two classes.
-
-        Parameters
-        ----------
-        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
-            Points; with `task_column`, without that column.
-        task : hashable
-            One of ``tasks_``.
-        """
-        K, number = super().neighborhood_kernel(X, Z, task), self._task_number(task)
-        if not len(self._bends[number]):
-            return K
-        bend = np.append(self._bends[number], 0.0)  # the last place is that of other points
-        at_X, at_Z = (bend[places_of(one, self.support_vectors_[number])] for one in (X, Z))
-        return np.asarray(K + np.outer(at_X, at_Z))
-
 
 def _own_alignment(nu: Array, G: Array, q: Array, c: float) -> float:
     """Return the cosine between K_nu and K_nu + c vv', from the halves of v'K^m v and v'v."""
@@ -102,10 +76,8 @@ def _own_alignment(nu: Array, G: Array, q: Array, c: float) -> float:
     return cosine(square + bend, square, square + 2.0 * bend + length**2)
 
 
-_ROUNDING = 1e-14
-
-
-class _ProximityStep(NoiseStep):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RPKL(NoiseMethod):
     r"""The step of RPKL: a matrix near one kernel.
 
     Parameters
@@ -139,60 +111,51 @@ class _ProximityStep(NoiseStep):
     training problem.
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "rho": [Interval(Real, 0, None, closed="neither")],
         "spread_level": [Interval(Integral, 1, 3, closed="both")],
     }
 
-    _kernel_parameters = ("kernels", "spread_level")
+    kernel_parameters: ClassVar[tuple[str, ...]] = ("kernels", "spread_level")
 
     rho: float
     spread_level: int
-    sigmas_: Array
 
-    def _read_bank(self) -> KernelBank:
+    def read_bank(self) -> KernelBank:
+        """Return the one kernel; that of every task is made from its points if none is given."""
         if self.kernels is None:
             return _gaussian(1.0)
-        bank = super()._read_bank()
+        bank = super().read_bank()
         if isinstance(bank, AutoBank) or len(bank) > 1:
             count = "a bank of them" if isinstance(bank, AutoBank) else str(len(bank))
             raise ValueError(
-                f"{type(self).__name__} needs a single kernel, got {count}: give one, or None "
-                "for the Gaussian of spread_level."
+                f"RPKL needs a single kernel, got {count}: give one, or None for the Gaussian of "
+                "spread_level."
             )
         return bank
 
-    def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
-        self._points = [(problem.X, problem.sample_weight) for problem in problems]
-        if self.kernels is None:
-            self.sigmas_ = np.array([self._sigma(*one) for one in self._points])
-        super()._store(problems, solved)
+    def task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
+        """Return the kernel of a task with these training points."""
+        return bank if self.kernels is not None else _gaussian(self.sigma(X, sample_weight))
 
-    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
-        return bank if self.kernels is not None else _gaussian(self._sigma(X, sample_weight))
-
-    def _sigma(self, X: Any, sample_weight: Array) -> float:
+    def sigma(self, X: Any, sample_weight: Array) -> float:
+        """Return the width of a task's Gaussian."""
         return float(4.0 ** (self.spread_level - 1) * mean_square_distance(X, sample_weight))
 
-    def _bank_of(self, number: int) -> KernelBank:
-        return self._bank if self.kernels is not None else _gaussian(self.sigmas_[number])
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Learn the matrix and the SVM of one task."""
+        return self.solve_near(kernels, problem, 2.0 * float(self.rho))
 
-    def _kernel_names(self) -> list[str]:
-        return ["gaussian"] if self.kernels is None else self._bank.names
-
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        return self._solve_near(kernels, problem, 2.0 * float(self.rho))
-
-    def _cosine(self, t: int, s: int) -> float:
-        X, sample_weight = self._points[t]
-        scale = np.sqrt(np.outer(sample_weight, sample_weight))
-        own, other = (self._bank_of(number)(X)[0] * scale for number in (t, s))
-        return alignment(own, other)
+    def functions(self, bank: KernelBank, kernels: Any, problems: Any, solved: Any) -> Functions:
+        """Return what predictions need; tasks may have kernels of their own."""
+        banks = None if self.kernels is not None else [own.bank for own in kernels]
+        return Functions.of(bank, problems, solved, banks=banks)
 
 
 def _gaussian(sigma: float) -> KernelBank:
     """Return exp(-|x - z|^2 / sigma); where all points are equal, any sigma gives the same."""
-    return KernelBank([Gaussian(float(np.sqrt(0.5 * sigma)) if sigma > 0.0 else 1.0)])
+    width = float(np.sqrt(0.5 * sigma)) if sigma > 0.0 else 1.0
+    return KernelBank([Gaussian(width)], names=["gaussian"])
 
 
 def mean_square_distance(X: Any, sample_weight: Array) -> float:
@@ -221,8 +184,53 @@ def mean_square_distance(X: Any, sample_weight: Array) -> float:
     return 2.0 * spread if spread > _ROUNDING * float(mean @ mean) else 0.0
 
 
+class _BentModel(NeighborhoodModel):
+    """The part of the estimators whose matrices are bent at the training points."""
+
+    sigmas_: Array
+
+    def _keep_more(
+        self, method: Any, kernels: Any, problems: list[TaskProblem], solved: list[TaskSolution]
+    ) -> None:
+        found = [one.neighborhood for one in solved]
+        bends = [one.bend for one in found if isinstance(one, BentNeighborhood)]
+        self._bends = [bend[bend != 0.0] for bend in bends]  # at the support vectors
+        if isinstance(method, RPKL):
+            self._points = [(problem.X, problem.sample_weight) for problem in problems]
+            if method.kernels is None:
+                self.sigmas_ = np.array([method.sigma(*one) for one in self._points])
+
+    def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
+        """Return the matrix that defines the task's neighborhood.
+
+        Between training points of the task it is the whole matrix, ``K_t + c v_t v_t'``; any other
+        points see only ``K_t``. So do all points of a task of more than two classes.
+
+        Parameters
+        ----------
+        X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
+            Points; with `task_column`, without that column.
+        task : hashable
+            One of ``tasks_``.
+        """
+        K, number = super().neighborhood_kernel(X, Z, task), self._task_number(task)
+        if not len(self._bends[number]):
+            return K
+        bend = np.append(self._bends[number], 0.0)  # the last place is that of other points
+        at_X, at_Z = (bend[places_of(one, self.support_vectors_[number])] for one in (X, Z))
+        return np.asarray(K + np.outer(at_X, at_Z))
+
+    def _cosine(self, t: int, s: int) -> float:
+        if self.functions_.banks is None:
+            return super()._cosine(t, s)
+        X, sample_weight = self._points[t]
+        scale = np.sqrt(np.outer(sample_weight, sample_weight))
+        own, other = (self.functions_.bank_of(number)(X)[0] * scale for number in (t, s))
+        return alignment(own, other)
+
+
 @documented
-class RPKLClassifier(_ProximityStep, MultiTaskClassifier):
+class RPKLClassifier(ClassifierMixin, _BentModel):
     """A neighborhood of one Gaussian for classification (RPKL).
 
     Examples
@@ -238,6 +246,9 @@ class RPKLClassifier(_ProximityStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _method = RPKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
     def __init__(
         self,
         *,
@@ -252,22 +263,14 @@ class RPKLClassifier(_ProximityStep, MultiTaskClassifier):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            class_weight=class_weight,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.rho = rho
-        self.spread_level = spread_level
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
+        self.rho, self.spread_level = rho, spread_level
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
 @documented
-class RPKLRegressor(_ProximityStep, MultiTaskRegressor):
+class RPKLRegressor(RegressorMixin, _BentModel):
     """A neighborhood of one Gaussian for regression (RPKL).
 
     Examples
@@ -280,6 +283,9 @@ class RPKLRegressor(_ProximityStep, MultiTaskRegressor):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
     (True, True)
     """
+
+    _method = RPKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
     def __init__(
         self,
@@ -295,21 +301,14 @@ class RPKLRegressor(_ProximityStep, MultiTaskRegressor):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            epsilon=epsilon,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.rho = rho
-        self.spread_level = spread_level
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
+        self.rho, self.spread_level = rho, spread_level
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
-class _JointStep(NoiseStep):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ONJKL(NoiseMethod):
     r"""The step of ONJKL: a combination and a matrix near it.
 
     Parameters
@@ -336,16 +335,19 @@ class _JointStep(NoiseStep):
     with the intercept of the training problem.
     """
 
-    _parameter_constraints: dict[str, Any] = {"rho": [Interval(Real, 0, None, closed="neither")]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "rho": [Interval(Real, 0, None, closed="neither")]
+    }
 
     rho: float
 
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
-        return self._solve_near(kernels, problem, float(self.rho))
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Learn the weights, the matrix and the SVM of one task."""
+        return self.solve_near(kernels, problem, float(self.rho))
 
 
 @documented
-class ONJKLClassifier(_JointStep, MultiTaskClassifier):
+class ONJKLClassifier(ClassifierMixin, _BentModel):
     """A neighborhood of a learned combination for classification (ONJKL).
 
     Examples
@@ -361,6 +363,9 @@ class ONJKLClassifier(_JointStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _method = ONJKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
     def __init__(
         self,
         *,
@@ -374,21 +379,14 @@ class ONJKLClassifier(_JointStep, MultiTaskClassifier):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            class_weight=class_weight,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
         self.rho = rho
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
 @documented
-class ONJKLRegressor(_JointStep, MultiTaskRegressor):
+class ONJKLRegressor(RegressorMixin, _BentModel):
     """A neighborhood of a learned combination for regression (ONJKL).
 
     Examples
@@ -401,6 +399,9 @@ class ONJKLRegressor(_JointStep, MultiTaskRegressor):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
     (True, True)
     """
+
+    _method = ONJKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
     def __init__(
         self,
@@ -415,14 +416,7 @@ class ONJKLRegressor(_JointStep, MultiTaskRegressor):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            epsilon=epsilon,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
         self.rho = rho
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose

@@ -1,18 +1,19 @@
-"""ITL: multiple kernel learning for every task on its own."""
+"""Methods that MT-ONMKL is compared with: ITL, MT-MKL, averaged kernels, and one pooled SVM."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import Tags
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_sample_weight
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel
 from kernelhood.estimators.data import (
     TaskProblem,
     TaskSolution,
@@ -22,8 +23,15 @@ from kernelhood.estimators.data import (
     task_means,
 )
 from kernelhood.estimators.docs import documented
-from kernelhood.estimators.reading import TaskRows, known_tasks, split_by_label
-from kernelhood.estimators.targets import MultiTaskClassifier, MultiTaskRegressor
+from kernelhood.estimators.functions import Functions
+from kernelhood.estimators.method import Method
+from kernelhood.estimators.reading import (
+    TrainingData,
+    known_tasks,
+    read_points,
+    split_by_label,
+)
+from kernelhood.estimators.targets import NumberTargets, Targets
 from kernelhood.estimators.training import TaskKernels, fit_svm
 from kernelhood.kernels import Custom, KernelBank
 from kernelhood.operators import one_task
@@ -33,7 +41,8 @@ from kernelhood.solvers.loop import solve, start_at
 from kernelhood.solvers.problem import Problem, Solution
 
 
-class _IndependentStep:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ITL(Method):
     r"""The step of ITL: weights of bounded p-norm.
 
     Parameters
@@ -53,13 +62,14 @@ class _IndependentStep:
     :math:`1/p + 1/q = 1`.
     """
 
-    _parameter_constraints: dict[str, Any] = {"p": [Interval(Real, 1, None, closed="both")]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "p": [Interval(Real, 1, None, closed="both")]
+    }
 
     p: float
-    tol: float
-    max_iter: int
 
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Learn the weights and the SVM of one task."""
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         ones, start = np.ones(len(kernels.Ks)), problem.carried
         if np.isinf(self.p) or len(ones) == 1:
@@ -70,7 +80,7 @@ class _IndependentStep:
 
 
 @documented
-class ITLClassifier(_IndependentStep, MultiTaskClassifier):
+class ITLClassifier(ClassifierMixin, MultiTaskModel):
     """Independent multiple kernel learning for classification (ITL).
 
     Examples
@@ -86,6 +96,9 @@ class ITLClassifier(_IndependentStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _method = ITL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
     def __init__(
         self,
         *,
@@ -99,21 +112,14 @@ class ITLClassifier(_IndependentStep, MultiTaskClassifier):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            class_weight=class_weight,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
         self.p = p
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
 @documented
-class ITLRegressor(_IndependentStep, MultiTaskRegressor):
+class ITLRegressor(RegressorMixin, MultiTaskModel):
     """Independent multiple kernel learning for regression (ITL).
 
     Examples
@@ -126,6 +132,9 @@ class ITLRegressor(_IndependentStep, MultiTaskRegressor):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
     (True, True)
     """
+
+    _method = ITL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
     def __init__(
         self,
@@ -140,20 +149,14 @@ class ITLRegressor(_IndependentStep, MultiTaskRegressor):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            epsilon=epsilon,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
         self.p = p
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
-class _SharedStep(MultiTaskKernelModel):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MTMKL(Method):
     r"""The step of MT-MKL: all tasks are solved together.
 
     Parameters
@@ -179,19 +182,19 @@ class _SharedStep(MultiTaskKernelModel):
     it belongs to all tasks together, as ``n_iter_`` does.
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "sharing_budget": [Interval(Real, 0, 1, closed="both")]
     }
 
     sharing_budget: float
 
     @classmethod
-    def _couples(cls, params: Mapping[str, Any]) -> bool:
+    def couples(cls, params: Mapping[str, Any]) -> bool:
+        """Return that the tasks are solved together."""
         return True
 
-    def _solve_tasks(
-        self, kernels: list[TaskKernels], problems: list[TaskProblem]
-    ) -> list[TaskSolution]:
+    def solve(self, kernels: Any, problems: list[TaskProblem]) -> list[TaskSolution]:
+        """Solve all tasks as one."""
         n_tasks, n_kernels = len(problems), len(kernels[0].Ks)
         shared = np.arange(n_kernels)
         blocks = [
@@ -211,12 +214,6 @@ class _SharedStep(MultiTaskKernelModel):
             )
             for own, v, intercept in parts
         ]
-
-    def _store(self, problems: list[TaskProblem], solved: list[TaskSolution]) -> None:
-        super()._store(problems, solved)
-        assert solved[0].together is not None
-        self.shared_weights_ = solved[0].together.weights[: self.weights_.shape[1]]
-        self.specific_weights_ = self.weights_ - self.shared_weights_
 
 
 def _joint_start(
@@ -240,8 +237,19 @@ def _joint_start(
     )
 
 
+class _SharedModel(MultiTaskModel):
+    """The part of MT-MKL's estimators that knows which weights are shared."""
+
+    def _keep_more(
+        self, method: Any, kernels: Any, problems: list[TaskProblem], solved: list[TaskSolution]
+    ) -> None:
+        assert solved[0].together is not None
+        self.shared_weights_ = solved[0].together.weights[: self.weights_.shape[1]]
+        self.specific_weights_ = self.weights_ - self.shared_weights_
+
+
 @documented
-class MTMKLClassifier(_SharedStep, MultiTaskClassifier):
+class MTMKLClassifier(ClassifierMixin, _SharedModel):
     """Shared and specific kernel weights for classification (MT-MKL).
 
     Examples
@@ -257,6 +265,9 @@ class MTMKLClassifier(_SharedStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _method = MTMKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
     def __init__(
         self,
         *,
@@ -270,21 +281,14 @@ class MTMKLClassifier(_SharedStep, MultiTaskClassifier):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            class_weight=class_weight,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
         self.sharing_budget = sharing_budget
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
 @documented
-class MTMKLRegressor(_SharedStep, MultiTaskRegressor):
+class MTMKLRegressor(RegressorMixin, _SharedModel):
     """Shared and specific kernel weights for regression (MT-MKL).
 
     Examples
@@ -297,6 +301,9 @@ class MTMKLRegressor(_SharedStep, MultiTaskRegressor):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
     (True, True)
     """
+
+    _method = MTMKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
     def __init__(
         self,
@@ -311,20 +318,14 @@ class MTMKLRegressor(_SharedStep, MultiTaskRegressor):
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            epsilon=epsilon,
-            task_column=task_column,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
         self.sharing_budget = sharing_budget
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
-class _AveragedStep:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AVMTMKL(Method):
     r"""The step of AVMTMKL: nothing to learn but the SVM.
 
     Notes
@@ -332,17 +333,15 @@ class _AveragedStep:
     Every task has the kernel :math:`K_t = \frac1M \sum_m K_t^m` and its own SVM.
     """
 
-    tol: float
-    max_iter: int
-
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Learn the SVM of one task."""
         average = np.full(len(kernels.Ks), 1.0 / len(kernels.Ks))
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         return TaskSolution(fit_svm(kernels, problem, average, **limits))
 
 
 @documented
-class AVMTMKLClassifier(_AveragedStep, MultiTaskClassifier):
+class AVMTMKLClassifier(ClassifierMixin, MultiTaskModel):
     """The average of the base kernels for classification (AVMTMKL).
 
     Examples
@@ -358,9 +357,28 @@ class AVMTMKLClassifier(_AveragedStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _method = AVMTMKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = "auto",
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+
 
 @documented
-class AVMTMKLRegressor(_AveragedStep, MultiTaskRegressor):
+class AVMTMKLRegressor(RegressorMixin, MultiTaskModel):
     """The average of the base kernels for regression (AVMTMKL).
 
     Examples
@@ -373,6 +391,25 @@ class AVMTMKLRegressor(_AveragedStep, MultiTaskRegressor):
     >>> bool(model.dual_gap_ <= 1e-3), bool(model.score(X, y) > 0.9)
     (True, True)
     """
+
+    _method = AVMTMKL
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = "auto",
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
 
 
 @dataclass(frozen=True)
@@ -387,8 +424,27 @@ class _Average:
         return self.bank.combine(X, Z, np.full(len(self.bank), 1.0 / len(self.bank)))
 
 
-class _PooledStep(MultiTaskKernelModel):
-    """The step of the pooled SVM: it reads the tasks and forgets them.
+def _averaged(bank: KernelBank) -> KernelBank:
+    """Return the average of the kernels as one kernel."""
+    return KernelBank([Custom(_Average(bank))])
+
+
+@dataclass(frozen=True)
+class PooledFunctions(Functions):
+    """The one function of all tasks, of the average of the kernels."""
+
+    @property
+    def used_kernels(self) -> None:
+        """The average is of all kernels."""
+
+    def bank_of(self, number: int) -> KernelBank:
+        """Return the average of the kernels."""
+        return _averaged(self.bank)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pooled(Method):
+    """One SVM for the samples of all tasks.
 
     Notes
     -----
@@ -399,41 +455,24 @@ class _PooledStep(MultiTaskKernelModel):
     tasks that were not seen can be predicted, too.
     """
 
-    _one_function = True
+    one_function: ClassVar[bool] = True
 
-    def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
-        return super()._read_points(X, task, reset=reset)[0], None
+    def task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
+        """Return the average of the kernels."""
+        return _averaged(bank)
 
-    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
-        shape = np.asarray(y).shape
-        if len(shape) == 2 and shape[1] > 1:
-            raise ValueError(
-                "y must have one dimension: a pooled SVM has one function for all tasks, got "
-                f"shape {shape}."
-            )
-        return super()._read_training_data(X, y, task)
-
-    def _task_bank(self, bank: KernelBank, X: Any, sample_weight: Array) -> KernelBank:
-        return KernelBank([Custom(_Average(bank))])
-
-    def _bank_of(self, number: int) -> KernelBank:
-        return KernelBank([Custom(_Average(self._bank))])
-
-    def _kernel_names(self) -> list[str]:
-        return ["average"]
-
-    def _solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+    def solve_task(self, kernels: TaskKernels, problem: TaskProblem) -> TaskSolution:
+        """Learn the SVM of all tasks."""
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         return TaskSolution(fit_svm(kernels, problem, np.ones(1), **limits))
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
+    def functions(self, bank: KernelBank, kernels: Any, problems: Any, solved: Any) -> Functions:
+        """Return what predictions need."""
+        return PooledFunctions.of(bank, problems, solved)
 
 
 @documented
-class PooledClassifier(_PooledStep, MultiTaskClassifier):
+class PooledClassifier(ClassifierMixin, MultiTaskModel):
     """One SVM on the averaged kernel for all tasks together.
 
     Examples
@@ -449,41 +488,62 @@ class PooledClassifier(_PooledStep, MultiTaskClassifier):
     (True, True)
     """
 
+    _method = Pooled
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = "auto",
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels, self.C, self.class_weight = kernels, C, class_weight
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+
     #: The classes by task, where tasks have different ones.
     _classes_by_task: dict[Hashable, AnyArray] | None = None
 
-    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
-        points, (everything,) = super()._read_training_data(X, y, task)
-        labels = MultiTaskClassifier._read_points(self, X, task, reset=False)[1]
+    def _read(
+        self, method: Method, X: Any, y: Any, task: Any, unlabelled: Any = None
+    ) -> TrainingData:
+        data = super()._read(method, X, y, task, unlabelled)
         self._classes_by_task = None
-        if labels is None:
-            return points, [everything]
-        parts = split_by_label(labels, everything.y)
+        if data.labels is None:
+            return data
+        (everything,) = data.tasks
+        parts = split_by_label(data.labels, everything.y)
         classes = completed_classes([task_classes(part, many=False) for part in parts])
         if all(np.array_equal(one, classes[0]) for one in classes):
-            return points, [everything]
+            return data
         self._classes_by_task = {part.name: one for part, one in zip(parts, classes, strict=True)}
         codes = np.empty(len(everything.y), dtype=np.intp)
         for part, one in zip(parts, classes, strict=True):
             codes[part.rows] = class_codes(part.y, one)
-        return points, [TaskRows(everything.name, everything.rows, codes)]
+        return replace(data, tasks=[everything._replace(y=codes)])
 
     def predict(self, X: Any, *, task: Any = None) -> AnyArray:
         """Return the predicted class of every row; see `fit`."""
         codes = super().predict(X, task=task)
         if self._classes_by_task is None:
             return codes
-        labels = MultiTaskClassifier._read_points(self, X, task, reset=False)[1]
+        labels = read_points(self, X, task, reset=False)[1]
         if labels is None:
             raise ValueError("task is required, one label per row of X: classes differ by task.")
         remedy = "Their classes are not known, because the tasks of fit have different ones."
-        known_tasks(labels, list(self._classes_by_task), f"{remedy} {self._split_advice}")
+        known_tasks(labels, list(self._classes_by_task), remedy)
         pairs = zip(labels.tolist(), codes.tolist(), strict=True)
         return np.array([self._classes_by_task[label][code] for label, code in pairs])
 
 
 @documented
-class PooledRegressor(_PooledStep, MultiTaskRegressor):
+class PooledRegressor(RegressorMixin, MultiTaskModel):
     """One support vector regression on the averaged kernel for all tasks together.
 
     Examples
@@ -496,15 +556,33 @@ class PooledRegressor(_PooledStep, MultiTaskRegressor):
     (True, True)
     """
 
-    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
-        points, (everything,) = super()._read_training_data(X, y, task)
-        labels = MultiTaskRegressor._read_points(self, X, task, reset=False)[1]
-        self._parts = [everything] if labels is None else split_by_label(labels, everything.y)
-        return points, [everything]
+    _method = Pooled
+    score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
-        problems = super()._pose(points, tasks, sample_weight)
+    def __init__(
+        self,
+        *,
+        kernels: Any = "auto",
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        task_column: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+    ) -> None:
+        self.kernels, self.C, self.epsilon = kernels, C, epsilon
+        self.tol, self.max_iter = tol, max_iter
+        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+
+    def _posed(
+        self, method: Method, data: TrainingData, sample_weight: Any, starts: Any
+    ) -> tuple[Targets, list[TaskProblem]]:
+        targets, problems = super()._posed(method, data, sample_weight, starts)
+        if data.labels is None or not isinstance(targets, NumberTargets):
+            return targets, problems
         # The score compares with the means of the tasks, as that of any other method does.
-        self._centres = task_means(self._parts, sample_weight)
-        del self._parts
-        return problems
+        parts = split_by_label(data.labels, data.tasks[0].y)
+        weight = _check_sample_weight(sample_weight, data.points, dtype=np.float64)
+        means = task_means(parts, [weight[part.rows] for part in parts])
+        return replace(targets, means=means), problems

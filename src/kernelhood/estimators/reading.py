@@ -7,8 +7,8 @@ Inside, a task is a name, the rows of X that belong to it, and its targets.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray, Indices
+from kernelhood.kernels import BANKS, AutoBank
 from kernelhood.kernels.columns import Categories, as_numbers, find_categories
 
 ONLY_TASK = 0
@@ -241,100 +242,203 @@ def stack_rows(parts: list[Any]) -> Any:
     return np.vstack(parts)
 
 
-class TaskReader(ABC):
-    """The part of the pipeline before any kernel is evaluated."""
+@dataclass(frozen=True)
+class TrainingData:
+    """The rows of a fit by task.
 
-    task_column: int | str | None
-    # What missing values in X are: an error, or filled and told of by kernels of their own.
-    missing: str = "error"
-    _y_is_wide: bool
-    _categories: Categories
+    Attributes
+    ----------
+    points : ndarray or CSR matrix of shape (n_samples, n_features)
+        All rows of X, those of weight 0 and those without a target among them.
+    tasks : list of TaskRows
+        Rows and targets of every task.
+    wide : bool
+        Whether tasks are the columns of y.
+    coded : list of int
+        The columns that are numbers of categories.
+    names : list of str, optional
+        Names of the columns.
+    unlabelled : dict
+        Points without targets, by task.
+    labels : ndarray of shape (n_samples,), optional
+        The task of every row, as it was given.
+    """
 
-    @property
-    def _takes_missing_targets(self) -> bool:
-        """Whether rows without a target are of use."""
-        return False
+    points: Any
+    tasks: list[TaskRows]
+    wide: bool
+    coded: list[int]
+    names: list[str] | None
+    unlabelled: Mapping[Hashable, Any]
+    labels: AnyArray | None = None
 
-    @abstractmethod
-    def _check_targets(self, y: Any) -> AnyArray:
-        """Return y as an array of one or two dimensions, or raise."""
 
-    def _read_training_data(self, X: Any, y: Any, task: Any) -> tuple[Any, list[TaskRows]]:
-        if y is None:
-            raise ValueError(
-                f"requires y to be passed, but the target y is None: {type(self).__name__} "
-                "learns from targets."
-            )
-        points, labels = self._read_points(X, task, reset=True)
-        y = self._check_targets(as_target(y, self._takes_missing_targets))
-        check_consistent_length(points, y)
-        self._y_is_wide = y.ndim == 2
-        if y.ndim == 2:
-            if labels is not None:
-                raise ValueError(
-                    "y of two dimensions holds one task per column: leave out task and task_column."
-                )
-            return points, split_by_column(y)
-        if labels is None:
-            rows = np.arange(len(y), dtype=np.intp)
-            return points, [TaskRows(ONLY_TASK, rows, y)]
-        return points, split_by_label(labels, y)
+def read_training_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    task: Any,
+    *,
+    check: Callable[[Any], AnyArray],
+    inputs_count: bool = False,
+    one_function: bool = False,
+    unlabelled: Any = None,
+) -> TrainingData:
+    """Return the rows of a fit; the estimator learns its features.
 
-    def _read_points(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
-        """Return the validated features and the task labels, from wherever they were given."""
-        accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
-        if self.missing == "indicator" and not sparse.issparse(X):
-            accept["ensure_all_finite"] = "allow-nan"
-        if hasattr(X, "collect") and not hasattr(X, "shape"):
-            raise TypeError(f"X is a {type(X).__name__}, which holds no rows yet: collect() it.")
-        if self.task_column is not None:
-            if task is not None:
-                raise ValueError("task and task_column both name the tasks: give only one of them.")
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            X, task = take_column(X, self.task_column)
-        _refuse_dates(X)
-        if reset:
-            self._categories = find_categories(X) if self._takes_categories() else {}
-        try:
-            if self._categories:
-                points = self._read_categories(X, accept, reset=reset)
-            elif self.task_column is None:
-                points = validate_data(self, X, reset=reset, **accept)
-            else:
-                points = check_array(X, estimator=self, input_name="X", **accept)
-        except (ValueError, TypeError) as error:
-            where = wrong_columns(X, self._categories)
-            if not where:
-                raise
-            if "missing values" in where and "missing" in vars(self):
-                where += ' Set missing="indicator" to learn from rows that lack some.'
-            kind = TypeError if "neither numbers nor text" in where else ValueError
-            raise kind(f"{where} {error}") from error
-        return points, None if task is None else check_task(task, points.shape[0])
+    Parameters
+    ----------
+    estimator : estimator
+        Has `kernels`, `task_column` and, where it takes them, `missing`.
+    X, y, task
+        As `fit` takes them.
+    check : callable
+        Returns y as an array of one or two dimensions, or raises.
+    inputs_count : bool
+        Whether rows without a target are of use, because the relation looks at inputs.
+    one_function : bool
+        Whether all rows are one task, whatever their labels.
+    unlabelled : tuple (X, task), optional
+        More points without targets.
+    """
+    if y is None:
+        raise ValueError(
+            f"requires y to be passed, but the target y is None: {type(estimator).__name__} "
+            "learns from targets."
+        )
+    points, labels = read_points(estimator, X, task, reset=True)
+    y = _known_targets(as_target(y, inputs_count), check, inputs_count)
+    check_consistent_length(points, y)
+    wide, extra = y.ndim == 2, {}
+    if wide and one_function:
+        raise ValueError(
+            "y must have one dimension: a pooled SVM has one function for all tasks, got shape "
+            f"{y.shape}."
+        )
+    if wide and labels is not None:
+        raise ValueError(
+            "y of two dimensions holds one task per column: leave out task and task_column."
+        )
+    if wide:
+        tasks = split_by_column(y)
+    elif labels is None or one_function:
+        tasks = [TaskRows(ONLY_TASK, np.arange(len(y), dtype=np.intp), y)]
+    else:
+        tasks = split_by_label(labels, y)
+    if unlabelled is not None:
+        extra = _read_unlabelled(estimator, unlabelled)
+    if inputs_count and not wide:
+        tasks = [_labelled(one, points, extra) for one in tasks]
+    kept = [one for one in tasks if len(one.rows)]
+    coded = sorted(estimator._categories)
+    return TrainingData(points, kept, wide, coded, names_without_task(estimator), extra, labels)
 
-    def _takes_categories(self) -> bool:
-        """Return whether columns of a data frame may hold categories."""
-        return False
 
-    def _read_categories(self, X: Any, accept: dict[str, Any], *, reset: bool) -> Any:
-        """Return the features with numbers for categories."""
-        if self.task_column is None:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        numbers = as_numbers(X, self._categories)
-        return check_array(numbers, estimator=self, input_name="X", **accept)
+def _known_targets(y: Any, check: Callable[[Any], AnyArray], inputs_count: bool) -> AnyArray:
+    """Return targets, of which rows that only tell where inputs lie may lack some."""
+    values = np.asarray(y, dtype=object)
+    if values.ndim != 1 or not inputs_count or not missing(values).any():
+        return check(y)
+    unknown = missing(values)
+    if unknown.all():
+        raise ValueError("y holds no target at all: every value is missing.")
+    known = check(np.array(values[~unknown].tolist()))
+    whole = np.full(len(values), np.nan if known.dtype.kind == "f" else None)
+    whole[~unknown] = known
+    return whole
 
-    def _names_without_task(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return None
-        kept = list(names)
-        if self.task_column is not None:
-            kept.remove(
-                names[self.task_column]
-                if isinstance(self.task_column, Integral)
-                else self.task_column
-            )
-        return kept
+
+def _labelled(one: TaskRows, points: Any, extra: dict[Hashable, Any]) -> TaskRows:
+    """Return the rows of a task that have a target; the others join those without."""
+    unknown = missing(one.y)
+    if not unknown.any():
+        return one
+    without = points[one.rows[unknown]]
+    extra[one.name] = stack_rows([extra[one.name], without]) if one.name in extra else without
+    return TaskRows(one.name, one.rows[~unknown], np.array(one.y[~unknown].tolist()))
+
+
+def _read_unlabelled(estimator: Any, given: Any) -> dict[Hashable, Any]:
+    """Return the points without targets of each task."""
+    if estimator.task_column is not None:
+        given = (given, None)
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ValueError(
+            "unlabelled must be a pair (X, task) of points and the task of each: got "
+            f"{type(given).__name__}."
+        )
+    points, labels = read_points(estimator, *given, reset=False)
+    if labels is None:
+        raise ValueError("unlabelled must name the task of every row: got None for task.")
+    return {name: points[rows] for name, rows in rows_by_label(labels).items()}
+
+
+def read_points(estimator: Any, X: Any, task: Any, *, reset: bool) -> tuple[Any, AnyArray | None]:
+    """Return the validated features and the task labels, from wherever they were given.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As for `read_training_data`.
+    X, task
+        As `fit` or `predict` take them.
+    reset : bool
+        Whether the estimator learns its features here.
+    """
+    accept: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
+    if getattr(estimator, "missing", "error") == "indicator" and not sparse.issparse(X):
+        accept["ensure_all_finite"] = "allow-nan"
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise TypeError(f"X is a {type(X).__name__}, which holds no rows yet: collect() it.")
+    if estimator.task_column is not None:
+        if task is not None:
+            raise ValueError("task and task_column both name the tasks: give only one of them.")
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        X, task = take_column(X, estimator.task_column)
+    _refuse_dates(X)
+    if reset:
+        table = hasattr(X, "columns") and is_fitted(estimator.kernels)
+        estimator._categories = find_categories(X) if table else {}
+    categories: Categories = estimator._categories
+    try:
+        if categories or estimator.task_column is not None:
+            if estimator.task_column is None:
+                validate_data(estimator, X, reset=reset, skip_check_array=True)
+            numbers = as_numbers(X, categories) if categories else X
+            points = check_array(numbers, estimator=estimator, input_name="X", **accept)
+        else:
+            points = validate_data(estimator, X, reset=reset, **accept)
+    except (ValueError, TypeError) as error:
+        where = wrong_columns(X, categories)
+        if not where:
+            raise
+        if "missing values" in where and hasattr(estimator, "missing"):
+            where += ' Set missing="indicator" to learn from rows that lack some.'
+        kind = TypeError if "neither numbers nor text" in where else ValueError
+        raise kind(f"{where} {error}") from error
+    return points, None if task is None else check_task(task, points.shape[0])
+
+
+def is_fitted(kernels: Any) -> bool:
+    """Return whether the parameter `kernels` stands for a bank that is fitted to the inputs.
+
+    Examples
+    --------
+    >>> is_fitted("auto"), is_fitted("paper")
+    (True, False)
+    """
+    return isinstance(kernels, AutoBank) or (isinstance(kernels, str) and kernels in BANKS)
+
+
+def names_without_task(estimator: Any) -> list[str] | None:
+    """Return the names of the features, without the column of the task."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return None
+    kept, column = list(names), estimator.task_column
+    if column is not None:
+        kept.remove(names[column] if isinstance(column, Integral) else column)
+    return kept
 
 
 def as_target(y: Any, allow_none: bool = False) -> Any:

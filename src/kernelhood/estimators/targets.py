@@ -1,24 +1,24 @@
-"""The units of targets: standardised inside, so that C, epsilon and beta have none."""
+"""What targets mean: classes by task, or numbers in units that suit them."""
 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags, assert_all_finite
+from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.estimators.base import MultiTaskKernelModel
 from kernelhood.estimators.data import (
     Pair,
     ScoredTask,
-    TaskProblem,
     check_class_weight,
     class_codes,
     class_prices,
@@ -26,14 +26,13 @@ from kernelhood.estimators.data import (
     completed_classes,
     error_and_spread,
     explained,
-    is_fitted,
     one_against_one,
     task_classes,
     task_means,
     told_classes,
 )
-from kernelhood.estimators.reading import TaskRows, numeric_target
-from kernelhood.losses import REGRESSION_LOSSES, EpsilonInsensitive, Loss, as_loss
+from kernelhood.estimators.reading import TaskRows, is_fitted, numeric_target
+from kernelhood.losses import EpsilonInsensitive, Loss, as_loss
 
 
 class TargetUnits(NamedTuple):
@@ -106,55 +105,84 @@ def _first_positive(values: Sequence[float], size: float) -> float:
     return next(value for value in [*values, 1.0] if value > 1e-12 * size or value == 1.0)
 
 
-class StandardizedTargets(MultiTaskKernelModel):
-    """Targets in units of their own, and predictions in those of the user.
+class Targets(ABC):
+    """What the targets of a fit mean, and what functions say of them."""
 
-    Attributes
-    ----------
-    target_centre_, target_scale_ : ndarray of shape (n_tasks,)
-        A prediction is ``target_centre_ + target_scale_ * f``. C, epsilon, ``dual_coef_``,
-        ``intercept_`` and ``objective_`` are those of f, the standardised problem. Zeros and ones
-        where targets are not standardised.
-    """
+    _parameter_constraints: dict[str, Any] = {}
 
-    standardize_targets: bool | str = "auto"
+    @classmethod
+    @abstractmethod
+    def checked(cls, y: Any, estimator: Any) -> AnyArray:
+        """Return y as an array of one or two dimensions, or raise."""
 
-    _units: TargetUnits
+    @classmethod
+    @abstractmethod
+    def key(cls, params: Mapping[str, Any]) -> Hashable:
+        """Return what is equal for models with the same losses: a search keeps one set of them."""
 
-    def _standardizes(self) -> bool:
-        """Return whether targets are standardised: "auto" means with a bank that is fitted."""
-        if isinstance(self.standardize_targets, str):
-            return is_fitted(self.kernels)
-        return bool(self.standardize_targets)
+    @classmethod
+    @abstractmethod
+    def of(
+        cls,
+        params: Mapping[str, Any],
+        tasks: Sequence[TaskRows],
+        weights: Sequence[Array],
+        *,
+        common: bool,
+        many: bool = False,
+        expected: Sequence[AnyArray | None] | None = None,
+    ) -> Self:
+        """Return what the targets of a fit mean.
 
-    def _encoded(self, tasks: list[TaskRows], weights: list[Array]) -> list[list[Pair]]:
-        """Return the problem of every task, in the units that the targets are solved in."""
-        self._fit_units(tasks, weights)
-        own = [self._in_units(one, number) for number, one in enumerate(tasks)]
-        return self._encode(own, weights)
+        Parameters
+        ----------
+        params : dict
+            Parameters of the estimator.
+        tasks : sequence of TaskRows
+            The tasks, without samples of weight 0.
+        weights : sequence of ndarray
+            The weights of their samples.
+        common : bool
+            Whether all tasks have one unit, because one SVM has the samples of all.
+        many : bool
+            Whether a task may have more than two classes.
+        expected : sequence of (ndarray or None), optional
+            The classes that tasks are known to have beyond these samples, as in a search.
+        """
 
-    def _fit_units(self, tasks: Sequence[TaskRows], weights: Sequence[Array]) -> None:
-        params: Mapping[str, Any] = vars(self)
-        common = self._joins_samples(params) and not self._y_is_wide
-        self._units = TargetUnits.none(len(tasks))
-        if self._standardizes():
-            self._units = TargetUnits.of(tasks, weights, common)
-        self.target_centre_, self.target_scale_ = self._units.centre[:-1], self._units.scale[:-1]
+    @abstractmethod
+    def pairs(self, one: TaskRows, weight: Array, number: int) -> list[Pair]:
+        """Return the SVMs of samples of a task, -1 being the number of one not seen in the fit."""
 
-    def _in_units(self, task: TaskRows, number: int) -> TaskRows:
-        """Return a task with the targets that the solvers see."""
-        centre, scale = self._units.centre[number], self._units.scale[number]
-        if centre == 0.0 and scale == 1.0:
-            return task
-        return task._replace(y=(task.y - centre) / scale)
+    @abstractmethod
+    def decided(self, values: Array, number: int) -> Array:
+        """Return the decision values of a task, in the user's units."""
 
-    def _restored(self, values: Array, number: int) -> Array:
-        """Return predictions for a task in the user's units."""
-        return np.asarray(self._units.centre[number] + self._units.scale[number] * values)
+    def restored(self, values: Array, number: int) -> Array:
+        """Return values of a task's function in the user's units."""
+        return values
+
+    @abstractmethod
+    def predicted(self, values: Array, which: AnyArray | None) -> AnyArray:
+        """Return the predictions that decision values stand for; `which` is the task of each."""
+
+    @abstractmethod
+    def task_score(self, one: ScoredTask) -> float:
+        """Return the score of one task's predictions."""
+
+    @abstractmethod
+    def total_score(self, scored: list[ScoredTask]) -> float:
+        """Return the score of all predictions."""
+
+    @property
+    def centres(self) -> dict[Hashable, float]:
+        """The mean training target of each task, if targets are numbers."""
+        return {}
 
 
-class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
-    """The classifier's part of the pipeline: the classes of each task, the hinge loss.
+@dataclass(frozen=True)
+class ClassTargets(Targets):
+    """The classes of each task, and the hinge loss.
 
     Parameters
     ----------
@@ -167,269 +195,208 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskKernelModel):
         The classes, per task where they differ.
     """
 
-    _parameter_constraints: dict[str, Any] = {
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
+    _parameter_constraints = {"class_weight": [StrOptions({"balanced"}), dict, None]}
 
+    C: float
     class_weight: Any
+    classes: list[AnyArray]
+    alone: list[bool] = field(default_factory=list)
 
-    #: Whether a task may have more than two classes.
-    _many_classes = False
-    #: The classes of every task where a search knows more than its training rows.
-    _expected_classes: list[AnyArray | None] | None = None
-
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.task_column = task_column
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _check_targets(self, y: Any) -> AnyArray:
+    @classmethod
+    def checked(cls, y: Any, estimator: Any) -> AnyArray:
+        """Return labels of one or two dimensions."""
         raw = np.asarray(y)
         wide = raw.ndim == 2
         labels = raw if wide else np.asarray(column_or_1d(raw))
-        assert_all_finite(
-            labels, allow_nan=wide, estimator_name=type(self).__name__, input_name="y"
-        )
+        name = type(estimator).__name__
+        assert_all_finite(labels, allow_nan=wide, estimator_name=name, input_name="y")
         return labels
 
-    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
-        found = [task_classes(task, self._many_classes) for task in tasks]
-        self._alone = [len(classes) == 1 for classes in found]
-        self._task_classes = completed_classes(found, self._expected_classes)
-        #: The largest number of classes of a task.
-        self._width = max(len(classes) for classes in self._task_classes)
-        check_class_weight(self.class_weight, self._task_classes)
-        first = self._task_classes[0]
-        same = all(np.array_equal(first, other) for other in self._task_classes)
-        self.classes_ = first if same else self._task_classes
-        return [
-            self._pairs_of(task, weight, number)
-            for number, (task, weight) in enumerate(zip(tasks, sample_weights, strict=True))
-        ]
+    @classmethod
+    def key(cls, params: Mapping[str, Any]) -> Hashable:
+        """Return C and the weights of classes."""
+        weights = params["class_weight"]
+        return params["C"], tuple(weights.items()) if isinstance(weights, dict) else weights
 
-    def _pairs_of(self, task: TaskRows, weight: Array, number: int) -> list[Pair]:
-        """Return the SVMs of samples with the classes of one of the tasks."""
-        classes = self._task_classes[number]
+    @classmethod
+    def of(
+        cls,
+        params: Mapping[str, Any],
+        tasks: Sequence[TaskRows],
+        weights: Sequence[Array],
+        *,
+        common: bool,
+        many: bool = False,
+        expected: Sequence[AnyArray | None] | None = None,
+    ) -> Self:
+        """Return the classes of all tasks, or raise if a task has classes that cannot be."""
+        found = [task_classes(task, many) for task in tasks]
+        classes = completed_classes(found, expected)
+        check_class_weight(params["class_weight"], classes)
+        alone = [len(own) == 1 for own in found]
+        return cls(params["C"], params["class_weight"], classes, alone)
+
+    def check(self, names: Sequence[Hashable], joined: bool) -> None:
+        """Raise if there is one class in all, and warn of the tasks that have one.
+
+        Parameters
+        ----------
+        names : sequence
+            Of the tasks.
+        joined : bool
+            Whether one SVM has the samples of all tasks.
+        """
+        if self.width == 1:
+            raise ValueError(
+                f"y holds only one class, {self.classes[0].tolist()[0]!r}: there is nothing "
+                "to learn without samples of two classes."
+            )
+        only = [repr(name) for name, alone in zip(names, self.alone, strict=True) if alone]
+        if only:
+            how = "by what they share with the others" if joined else "to be of it everywhere"
+            warnings.warn(
+                f"y holds only one class in {len(only)} of {len(names)} tasks, whose points are "
+                f"predicted {how}: {', '.join(only)}.",
+                UserWarning,
+                stacklevel=6,
+            )
+
+    @property
+    def width(self) -> int:
+        """The largest number of classes of a task."""
+        return max(len(classes) for classes in self.classes)
+
+    @property
+    def same(self) -> bool:
+        """Whether all tasks have the same classes."""
+        return all(np.array_equal(self.classes[0], other) for other in self.classes)
+
+    def pairs(self, one: TaskRows, weight: Array, number: int) -> list[Pair]:
+        """Return one SVM for each pair of classes."""
+        classes = self.classes[number]
         known = classes.tolist()
-        unknown = [label for label in dict.fromkeys(task.y.tolist()) if label not in known]
+        unknown = [label for label in dict.fromkeys(one.y.tolist()) if label not in known]
         if unknown:
-            raise ValueError(f"y holds {unknown} in task {task.name!r}, whose classes are {known}.")
-        code = class_codes(task.y, classes)
+            raise ValueError(f"y holds {unknown} in task {one.name!r}, whose classes are {known}.")
+        code = class_codes(one.y, classes)
         prices = class_prices(self.class_weight, classes, code, weight)
         return one_against_one(code, self.C * weight * prices, len(classes))
 
-    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
-        problems = super()._pose(points, tasks, sample_weight)
-        names = [repr(one.name) for one, alone in zip(tasks, self._alone, strict=True) if alone]
-        if self._width == 1:
-            raise ValueError(
-                f"y holds only one class, {self._task_classes[0].tolist()[0]!r}: there is nothing "
-                "to learn without samples of two classes."
-            )
-        if names:
-            joined = self._joins_samples(vars(self))
-            how = "by what they share with the others" if joined else "to be of it everywhere"
-            warnings.warn(
-                f"y holds only one class in {len(names)} of {len(tasks)} tasks, whose points are "
-                f"predicted {how}: {', '.join(names)}.",
-                UserWarning,
-                stacklevel=5,
-            )
-        return problems
-
-    def _loss_key(self) -> Hashable:
-        weights = self.class_weight
-        return self.C, tuple(weights.items()) if isinstance(weights, dict) else weights
-
-    def _decide(self, values: Array, number: int) -> Array:
+    def decided(self, values: Array, number: int) -> Array:
         """Return the values of a task's pairs of classes as decision values."""
-        if self._width <= 2:
+        if self.width <= 2:
             return values[:, 0]
-        return class_scores(values, len(self._task_classes[number]), self._width)
+        return class_scores(values, len(self.classes[number]), self.width)
 
-    def decision_function(self, X: Any, *, task: Any = None) -> Array:
-        """Return the signed decision values; positive ones mean the task's second class.
+    def predicted(self, values: Array, which: AnyArray | None) -> AnyArray:
+        """Return classes."""
+        return told_classes(values, which, self.classes)
 
-        Where a task has more than two classes, there is a column for each class of the row's task,
-        by one-against-one votes and then by confidence; the largest one wins. Columns that a task
-        with fewer classes has no use for are minus infinity.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
-            Points.
-        task : array-like of shape (n_samples,), optional
-            The task of every row, as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y; each with
-        one more axis for the classes where there are more than two
-        """
-        return self._values(X, task)[0]
-
-    def predict(self, X: Any, *, task: Any = None) -> AnyArray:
-        """Return the predicted class of every row.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
-            Points.
-        task : array-like of shape (n_samples,), optional
-            The task of every row, as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
-        """
-        return told_classes(*self._values(X, task), self._task_classes)
-
-    score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
-
-    def _task_score(self, one: ScoredTask) -> float:
+    def task_score(self, one: ScoredTask) -> float:
+        """Return the accuracy."""
         return float(np.average(one.y == one.predicted, weights=one.weight))
 
-    def _total_score(self, scored: list[ScoredTask]) -> float:
-        return float(np.mean([self._task_score(one) for one in scored]))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._many_classes
-        return tags
+    def total_score(self, scored: list[ScoredTask]) -> float:
+        """Return the accuracy, averaged over tasks."""
+        return float(np.mean([self.task_score(one) for one in scored]))
 
 
-class MultiTaskRegressor(RegressorMixin, StandardizedTargets):
-    """The regressor's part of the pipeline: numbers, the epsilon-insensitive loss.
+@dataclass(frozen=True)
+class NumberTargets(Targets):
+    """Numbers, their units and their loss.
 
     Parameters
     ----------
     epsilon : float
         Half the width of the insensitive tube, in the units that the targets are solved in.
+
+    Attributes
+    ----------
+    target_centre_, target_scale_ : ndarray of shape (n_tasks,)
+        A prediction is ``target_centre_ + target_scale_ * f``. C, epsilon, ``dual_coef_``,
+        ``intercept_`` and ``objective_`` are those of f, the standardised problem. Zeros and ones
+        where targets are not standardised.
     """
 
-    _parameter_constraints: dict[str, Any] = {
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = {"epsilon": [Interval(Real, 0, None, closed="left")]}
 
-    epsilon: float
-    loss: str | Loss = "epsilon_insensitive"
+    C: float
+    loss: Loss
+    units: TargetUnits
+    means: dict[Hashable, float]
 
-    def __init__(
-        self,
+    @classmethod
+    def checked(cls, y: Any, estimator: Any) -> AnyArray:
+        """Return numbers."""
+        return numeric_target(y, estimator)
+
+    @classmethod
+    def key(cls, params: Mapping[str, Any]) -> Hashable:
+        """Return C, the loss and the units."""
+        return params["C"], _loss_of(params).key, _standardizes(params)
+
+    @classmethod
+    def of(
+        cls,
+        params: Mapping[str, Any],
+        tasks: Sequence[TaskRows],
+        weights: Sequence[Array],
         *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.task_column = task_column
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        common: bool,
+        many: bool = False,
+        expected: Sequence[AnyArray | None] | None = None,
+    ) -> Self:
+        """Return the units of all tasks, and the loss."""
+        units = TargetUnits.none(len(tasks))
+        if _standardizes(params):
+            units = TargetUnits.of(tasks, weights, common)
+        return cls(params["C"], _loss_of(params), units, task_means(tasks, weights))
 
-    def _check_targets(self, y: Any) -> AnyArray:
-        return numeric_target(y, self)
+    @property
+    def centres(self) -> dict[Hashable, float]:
+        """The mean training target of each task."""
+        return self.means
 
-    def _encode(self, tasks: list[TaskRows], sample_weights: list[Array]) -> list[list[Pair]]:
-        loss = self._loss()
-        return [
-            [Pair.whole(loss.at(task.y, self.C * weight))]
-            for task, weight in zip(tasks, sample_weights, strict=True)
-        ]
+    def pairs(self, one: TaskRows, weight: Array, number: int) -> list[Pair]:
+        """Return the one SVM of a task, in the units that it is solved in."""
+        centre, scale = self.units.centre[number], self.units.scale[number]
+        y = one.y if centre == 0.0 and scale == 1.0 else (one.y - centre) / scale
+        return [Pair.whole(self.loss.at(y, self.C * weight))]
 
-    def _loss(self) -> Loss:
-        """Return the loss of all tasks; the user's own where one is given."""
-        return self.loss if isinstance(self.loss, Loss) else EpsilonInsensitive(float(self.epsilon))
+    def decided(self, values: Array, number: int) -> Array:
+        """Return the values of the one function in the user's units."""
+        return self.restored(values[:, 0], number)
 
-    def _loss_key(self) -> Hashable:
-        return self.C, self._loss().key, self._standardizes()
+    def restored(self, values: Array, number: int) -> Array:
+        """Return values of a task in the user's units."""
+        return np.asarray(self.units.centre[number] + self.units.scale[number] * values)
 
-    def _decide(self, values: Array, number: int) -> Array:
-        """Return the values of the one function."""
-        return values[:, 0]
+    def predicted(self, values: Array, which: AnyArray | None) -> AnyArray:
+        """Return the values: they are the predictions."""
+        return values
 
-    def predict(self, X: Any, *, task: Any = None) -> Array:
-        """Return the predicted target of every row.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or data frame of shape (n_samples, n_features)
-            Points.
-        task : array-like of shape (n_samples,), optional
-            The task of every row, as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y
-        """
-        return self._values(X, task)[0]
-
-    score = MultiTaskKernelModel.score  # the mixin's own knows no tasks
-
-    def _pose(self, points: Any, tasks: list[TaskRows], sample_weight: Any) -> list[TaskProblem]:
-        problems = super()._pose(points, tasks, sample_weight)
-        self._centres = task_means(tasks, sample_weight)
-        return problems
-
-    def _task_score(self, one: ScoredTask) -> float:
+    def task_score(self, one: ScoredTask) -> float:
+        """Return the share of squared error explained."""
         return explained(*error_and_spread(one))
 
-    def _total_score(self, scored: list[ScoredTask]) -> float:
+    def total_score(self, scored: list[ScoredTask]) -> float:
+        """Return the share of squared error explained, with sums over all tasks."""
         return explained(*np.sum([error_and_spread(one) for one in scored], axis=0).tolist())
 
 
-class LossChoice(MultiTaskRegressor):
-    r"""The part of a regressor that chooses its loss.
+def _loss_of(params: Mapping[str, Any]) -> Loss:
+    """Return the loss that parameters name."""
+    if "loss" not in params:
+        return EpsilonInsensitive(float(params["epsilon"]))
+    return as_loss(params["loss"], params["epsilon"])
 
-    Parameters
-    ----------
-    loss : {"epsilon_insensitive", "squared", "quantile"} or Loss
-        What a wrong prediction costs, times C: :math:`\max(0, \lvert y - f \rvert - \varepsilon)`,
-        :math:`\tfrac12 (y - f)^2`, the pinball loss at the level `quantile`, or a loss of your own.
-    quantile : float
-        The level of the quantile that ``loss="quantile"`` predicts, between 0 and 1.
-    """
 
-    _parameter_constraints: dict[str, Any] = {
-        "loss": [StrOptions(set(REGRESSION_LOSSES)), Loss],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
-    }
+def _standardizes(params: Mapping[str, Any]) -> bool:
+    """Return whether targets are standardised: "auto" means with a bank that is fitted."""
+    asked = params.get("standardize_targets", "auto")
+    return is_fitted(params["kernels"]) if isinstance(asked, str) else bool(asked)
 
-    quantile: float
 
-    def _loss(self) -> Loss:
-        return as_loss(self.loss, self.epsilon, self.quantile)
-
-    @classmethod
-    def _canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Leave out the parameters of losses that are not in use."""
-        same = super()._canonical(params)
-        if params["loss"] != "epsilon_insensitive":
-            same["epsilon"] = 0.0
-        if params["loss"] != "quantile":
-            same["quantile"] = 0.5
-        return same
+def targets_type(kind: type[Any]) -> type[Targets]:
+    """Return what the targets of a class of estimators are."""
+    return ClassTargets if issubclass(kind, ClassifierMixin) else NumberTargets

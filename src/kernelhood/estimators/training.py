@@ -90,6 +90,30 @@ class TaskKernels:
         """Return the kernels between other points and these."""
         return self.bank(X, self.X)
 
+    def values(self, cross: Array, problem: TaskProblem, found: Solution) -> Array:
+        """Return the task's functions at points with these kernels, one in each column."""
+        return decision_values(cross, problem, found)
+
+
+class SeparateKernels(list[Any]):
+    """The kernels of tasks that are solved one by one: `TaskKernels` or `TaskLowRank` of each.
+
+    Parameters
+    ----------
+    tasks : sequence
+        The kernels of each.
+    held_as : {"dense", "landmarks"}
+        How they are held.
+    """
+
+    def __init__(self, tasks: Sequence[Any], held_as: str = "dense") -> None:
+        super().__init__(tasks)
+        self.held_as = held_as
+
+    def cross(self, X: Sequence[Any]) -> list[Any]:
+        """Return the kernels between other points of every task and its training points."""
+        return [own.cross(points) for own, points in zip(self, X, strict=True)]
+
 
 def decision_values(test: Array, problem: TaskProblem, found: Solution) -> Array:
     """Return the functions of a task at other points, one in each column.
@@ -361,6 +385,11 @@ class JointKernels:
     @cached_property
     def _seen(self) -> dict[Hashable, TaskRelation]:
         return {}
+
+    @property
+    def held_as(self) -> str:
+        """How the kernels are held."""
+        return "on_demand" if self.Ks is None else "dense"
 
     @property
     def is_large(self) -> bool:

@@ -8,12 +8,12 @@ from kernelhood.inspection.figures import (
     plot_weights,
 )
 from kernelhood.inspection.model import (
-    BoundTerms,
     alignment,
     center,
     monte_carlo_complexity,
     rademacher_bound,
 )
+from kernelhood.solvers.neighborhood import BoundTerms
 
 # The name that `plot_path` had before.
 plot_search_path = plot_path

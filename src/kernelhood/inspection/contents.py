@@ -378,7 +378,7 @@ def _kernels(estimator: Any) -> tuple[list[str], Array]:
     weights = np.asarray(estimator.weights_, dtype=np.float64)
     totals = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0.0)
-    names = list(estimator._kernel_names())
+    names = list(estimator.functions_.kernel_names)
     used = np.flatnonzero(shares.any(axis=0)).tolist()
     return [names[k] for k in used], shares[:, used]
 

@@ -125,22 +125,26 @@ class Squared(Loss):
         return ridge_loss(target, cost.copy())
 
 
-#: The losses that a name stands for, from the width of the tube and the level of the quantile.
-REGRESSION_LOSSES: dict[str, Callable[[float, float], Loss]] = {
-    "epsilon_insensitive": lambda epsilon, quantile: EpsilonInsensitive(epsilon),
-    "squared": lambda epsilon, quantile: Squared(),
-    "quantile": lambda epsilon, quantile: Quantile(quantile),
+#: The losses that a name stands for, from the width of the tube.
+REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared": lambda epsilon: Squared(),
 }
 
 
-def as_loss(loss: str | Loss, epsilon: float, quantile: float) -> Loss:
-    """Return a loss that is given, or the one of a name with its parameter.
+def as_loss(loss: str | Loss, epsilon: float) -> Loss:
+    """Return a loss that is given, or the one of a name.
 
     Examples
     --------
-    >>> as_loss("quantile", 0.1, 0.9)
-    Quantile(level=0.9)
+    >>> as_loss("epsilon_insensitive", 0.1)
+    EpsilonInsensitive(epsilon=0.1)
     """
     if isinstance(loss, Loss):
         return loss
-    return REGRESSION_LOSSES[loss](float(epsilon), float(quantile))
+    if loss not in REGRESSION_LOSSES:
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, REGRESSION_LOSSES))}, or a loss such as "
+            f"Quantile(0.5) of kernelhood.losses: got {loss!r}."
+        )
+    return REGRESSION_LOSSES[loss](float(epsilon))

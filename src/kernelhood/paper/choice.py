@@ -11,8 +11,7 @@ from sklearn.model_selection import ParameterGrid
 
 from kernelhood._typing import AnyArray, Indices
 from kernelhood.estimators import BASELINES
-from kernelhood.estimators.base import MultiTaskKernelModel
-from kernelhood.estimators.probability import true_probabilities
+from kernelhood.estimators.base import MultiTaskModel, fit_from, method_of
 from kernelhood.paper.methods import Grid
 from kernelhood.paper.protocol import Metric
 from kernelhood.search.search import KernelSearchCV
@@ -33,7 +32,7 @@ def task_scores(
         Rows of all tasks.
     """
     if metric.needs_probability:
-        values = true_probabilities(model, X, y, task)
+        values = _true_probabilities(model, X, y, task)
     else:
         output = model.decision_function if metric.needs_decision else model.predict
         values = np.asarray(output(X, task=task))
@@ -42,6 +41,31 @@ def task_scores(
         rows = task == name
         scores[name] = float(metric.score(y[rows], values[rows]))
     return scores
+
+
+def _true_probabilities(model: Any, X: Any, y: AnyArray, task: AnyArray) -> AnyArray:
+    """Return the probability that a model tells for every row's true class.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted, with `predict_proba`.
+    X, y, task
+        Rows of all tasks.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    told, classes = model.predict_proba(X, task=task), model.classes_
+    each = classes if isinstance(classes, list) else [classes] * len(model.tasks_)
+    places = {
+        (name, label): place
+        for name, own in zip(model.tasks_, each, strict=True)
+        for place, label in enumerate(own.tolist())
+    }
+    columns = [places[key] for key in zip(task.tolist(), y.tolist(), strict=True)]
+    return np.asarray(told[np.arange(len(y)), columns])
 
 
 T = TypeVar("T")
@@ -134,7 +158,7 @@ def search(
     """
     judged = Judged(data, split, metric)
     raced = len(split[0]) > RACED
-    if not isinstance(estimator, MultiTaskKernelModel):
+    if not isinstance(estimator, MultiTaskModel):
         if raced and getattr(estimator, "slow", False):
             tried = _one_by_one(estimator, grid, judged.with_fewer(_TRIED))
             grid = _alone(_first_ones([one.parameters for one in tried]))
@@ -144,14 +168,14 @@ def search(
     found = _searched(estimator, grid, judged)
     number = _first_alike(found.cv_results_, int(found.best_index_))
     score = metric.from_scorer(float(found.best_score_))
-    starts = found._starts[found.cv_results_["model"][number]]
+    starts = found.starts_[found.cv_results_["model"][number]]
     return Found(dict(found.cv_results_["params"][number]), score, starts)
 
 
 def _joins_samples(estimator: Any) -> bool:
     """Return whether one SVM has the samples of all tasks."""
     pooled = isinstance(estimator, tuple(BASELINES["pooled"]))
-    return pooled or bool(estimator._joins_samples(estimator.get_params()))
+    return pooled or method_of(estimator).joins_samples(estimator.get_params())
 
 
 def _searched(estimator: Any, grid: Grid, judged: Judged) -> KernelSearchCV:
@@ -212,8 +236,7 @@ def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray)
     estimator.set_params(**found.parameters)
     if found.starts is None:
         return estimator.fit(X, y, task=task)
-    estimator._validate_params()
-    return estimator._fit(X, y, task, None, found.starts)
+    return fit_from(estimator, X, y, task, None, found.starts)
 
 
 def _one_by_one(estimator: Any, grid: Grid, judged: Judged) -> list[Found]:

@@ -24,7 +24,14 @@ from threadpoolctl import threadpool_limits
 
 from kernelhood._support import whole_file
 from kernelhood.paper.choice import Found, Memory, fit_found, search, task_scores
-from kernelhood.paper.methods import ALIGNED, UNTUNED, Candidates, candidates, make_estimator
+from kernelhood.paper.methods import (
+    ALIGNED,
+    UNTUNED,
+    Candidates,
+    candidates,
+    make_estimator,
+    with_relations,
+)
 from kernelhood.paper.protocol import (
     CLASSIFICATION,
     METRICS,
@@ -37,6 +44,7 @@ from kernelhood.paper.protocol import (
     run_seed,
     split_rows,
 )
+from kernelhood.relations import TaskRelation
 from kernelhood.solvers.neighborhood import identity_projection
 
 Row = dict[str, Any]
@@ -222,7 +230,7 @@ def _measure(job: Job, memory: Memory) -> Row:
         "score": float(np.mean(list(scores.values()))),
         "task_scores": dumps({str(name): score for name, score in scores.items()}),
         "validation_score": best.score,
-        "parameters": dumps({name: _finite(value) for name, value in chosen.items()}),
+        "parameters": dumps(_written(chosen)),
         "fit_seconds": seconds,
         **(_solution(job, model) if hasattr(model, "dual_gap_") else {}),
     }
@@ -231,10 +239,7 @@ def _measure(job: Job, memory: Memory) -> Row:
 def _estimator(job: Job, samples: Samples, one: Candidates) -> Any:
     """Return the estimator of some models."""
     kind = kind_of(job.dataset, job.samples)
-    told = {}
-    if METRICS[job.metric].needs_probability and one.method != UNTUNED:
-        told = {"probability": True}
-    return make_estimator(one.method, kind, samples.task_groups, **one.settings, **told)
+    return make_estimator(one.method, kind, samples.task_groups, **one.settings)
 
 
 def _choose(job: Job, samples: Samples, split: Split, memory: Memory) -> tuple[Candidates, Found]:
@@ -243,7 +248,10 @@ def _choose(job: Job, samples: Samples, split: Split, memory: Memory) -> tuple[C
     metric, chosen = METRICS[job.metric], None
     for one in job.candidates:
         estimator = _estimator(job, samples, one)
-        find = partial(search, estimator, one.grid, data, parts, metric)
+        grid = one.grid
+        if "relation" in estimator.get_params():
+            grid = with_relations(grid, estimator.relation)
+        find = partial(search, estimator, grid, data, parts, metric)
         found = memory.recall(job.split, repr(one), find)
         if chosen is None or metric.better(found.score, chosen[1].score):
             chosen = one, found
@@ -309,6 +317,17 @@ def _alignment(model: Any) -> Any:
 def _short(values: Any) -> Any:
     """Return an array as lists, to the six digits that a picture can show."""
     return np.vectorize(lambda value: float(f"{value:.6g}"), otypes=[float])(values).tolist()
+
+
+def _written(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON has them: of a relation, what it costs to be different."""
+    found = {}
+    for name, value in parameters.items():
+        if isinstance(value, TaskRelation):
+            cost = getattr(value, "specific_cost", None)
+            name, value = "specific_cost", getattr(value, "own_cost", cost)
+        found[name] = _finite(value)
+    return found
 
 
 def _finite(value: Any) -> Any:

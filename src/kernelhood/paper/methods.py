@@ -16,7 +16,7 @@ from kernelhood.estimators.formulations import FORMULATIONS
 from kernelhood.kernels import AutoBank, Gaussian, KernelBank
 from kernelhood.paper.protocol import CLASSIFICATION
 from kernelhood.paper.rivals import RIVALS, make_rival, rival_grid
-from kernelhood.relations import TaskGroups
+from kernelhood.relations import TaskGroups, as_relation
 from kernelhood.search.grid import paper_grid
 
 #: Methods that need groups of tasks.
@@ -40,14 +40,11 @@ NAMED_ONLY = (WIDEST, UNTUNED, *RIVALS)
 #: Methods that have models in common.
 SHARING = "mt-onmkl"
 
-#: How the names of methods that have probabilities begin.
-PROBABILISTIC = ("mt-onmkl", UNTUNED)
-
 #: What the parts of a method's name after "mt-onmkl" stand for.
 VARIANTS: dict[str, dict[str, Any]] = {
     "": {"formulation": next(iter(FORMULATIONS))},
     **{name: {"formulation": name} for name in list(FORMULATIONS)[1:]},
-    "functions": {"sharing": "functions"},
+    "functions": {"relation": "functions"},
     "mixed": {"relation": "mixed"},
     "groups": {"relation": "groups"},
     "inputs": {"relation": "inputs"},
@@ -279,7 +276,7 @@ def _all_kinds(grid: str, kind: str, grouped: bool) -> list[Candidates]:
     variants = [f"mt-onmkl-{name}".rstrip("-") for name in VARIANTS]
     names = [name for name in variants if grouped or name not in GROUPED]
     ours = [Candidates(name, {}, make_grid(name, grid)) for name in names]
-    separate = {"kernels": FITTED, "sharing": "weights"}
+    separate = {"kernels": FITTED, "relation": "independent"}
     losses: list[dict[str, Any]] = [{}] if kind == CLASSIFICATION else _LOSSES
     fitted = [
         Candidates("mt-onmkl-corrected", {**separate, **loss}, dict(_PRICES)) for loss in losses
@@ -287,6 +284,28 @@ def _all_kinds(grid: str, kind: str, grouped: bool) -> list[Candidates]:
     # The squared loss of tasks that are solved as one takes linear systems of all their samples.
     together = Candidates("mt-onmkl-mixed", {"kernels": FITTED}, dict(_PRICES))
     return [*ours, *fitted, together]
+
+
+def with_relations(grid: Grid, relation: Any) -> Grid:
+    """Return a grid with relations in the place of the costs of what tasks have for themselves.
+
+    Parameters
+    ----------
+    grid : dict or list of dict
+        May have "specific_cost".
+    relation : str or TaskRelation
+        What the estimator has.
+    """
+    if isinstance(grid, dict):
+        return grid
+    found = []
+    for points in grid:
+        own = {name: values for name, values in points.items() if name != "specific_cost"}
+        if "specific_cost" in points:
+            known: Any = as_relation(relation)
+            own["relation"] = [known.with_specific_cost(c) for c in points["specific_cost"]]
+        found.append(own)
+    return found
 
 
 #: Inputs in units of their spread, and Gaussians from narrow to nearly linear ones.

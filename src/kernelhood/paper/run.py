@@ -13,7 +13,7 @@ from typing import Any
 from kernelhood._support import import_extra
 from kernelhood.datasets._bunch import check_count, check_number
 from kernelhood.paper.jobs import COLUMNS, Job, Row, Store, do_jobs, empty_row
-from kernelhood.paper.methods import GROUPED, PROBABILISTIC, SHARING, check_grid, check_methods
+from kernelhood.paper.methods import GROUPED, SHARING, UNTUNED, check_grid, check_methods
 from kernelhood.paper.protocol import (
     CLASSIFICATION,
     METRICS,
@@ -82,14 +82,12 @@ def plan(
 def _telling(jobs: list[Job], names: Iterable[str]) -> list[Job]:
     """Return the jobs without those whose metric asks for probabilities that a method has not."""
     told = [
-        job
-        for job in jobs
-        if job.method.startswith(PROBABILISTIC) or not METRICS[job.metric].needs_probability
+        job for job in jobs if job.method == UNTUNED or not METRICS[job.metric].needs_probability
     ]
     if not told:
         raise ValueError(
             f"metric={jobs[0].metric!r} needs probabilities, which {', '.join(names)} do not tell: "
-            f"give methods such as {PROBABILISTIC[0]}."
+            f"give methods={UNTUNED!r}."
         )
     return told
 
@@ -122,8 +120,8 @@ def run(
     runs : int
         Random splits of every data set.
     metric : str or iterable of str, optional
-        accuracy, auc or log_loss for classification, mse or nmse for regression. Only MT-ONMKL
-        tells the probabilities that log_loss needs.
+        accuracy, auc or log_loss for classification, mse or nmse for regression. Only
+        `kernelhood` has the probabilities that log_loss needs.
     train_fraction : float
         Part that trains; the rest is halved to validate and to test.
     stratify : bool

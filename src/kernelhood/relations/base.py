@@ -133,21 +133,6 @@ class TaskRelation(ABC):
         """Return a name for each matrix, for people to read; last, one for the separate weights."""
         return [f"matrix {r + 1}" for r in range(n_matrices)] + ["own"] * self.separate
 
-    def own_costing(self, factor: float) -> TaskRelation:
-        """Return the relation in which what tasks have for themselves costs more.
-
-        Parameters
-        ----------
-        factor : float
-            How many times more than now; infinity leaves it out.
-        """
-        if factor != 1.0:
-            raise ValueError(
-                f"specific_cost must be 1 with relation={self!r}, which does not say what tasks "
-                f"have for themselves: got {factor:g}."
-            )
-        return self
-
     def unseen(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> Array | None:
         """Return how a task never seen is joined to these, or None where nothing is known of it.
 
@@ -205,10 +190,6 @@ class Independent(TaskRelation):
         """Return no matrix."""
         return np.empty((0, len(tasks), len(tasks)))
 
-    def own_costing(self, factor: float) -> Independent:
-        """Return the same relation: nothing is shared that could cost less."""
-        return self
-
 
 @dataclass(frozen=True)
 class SharedFunctions(TaskRelation):
@@ -230,6 +211,10 @@ class SharedFunctions(TaskRelation):
     specific_cost: float = 1.0
 
     common = True
+
+    def __post_init__(self) -> None:
+        if not self.specific_cost >= 1.0:
+            raise ValueError(f"specific_cost must be at least 1, got {self.specific_cost!r}.")
 
     @property
     def separate(self) -> bool:  # type: ignore[override]
@@ -257,9 +242,9 @@ class SharedFunctions(TaskRelation):
         """Return what the weights are called."""
         return ["common", "own"][: n_matrices + self.separate]
 
-    def own_costing(self, factor: float) -> SharedFunctions:
-        """Return the relation in which specific weights cost more."""
-        return SharedFunctions(self.specific_cost * factor)
+    def with_specific_cost(self, specific_cost: float) -> SharedFunctions:
+        """Return the same relation at another cost of specific weights."""
+        return SharedFunctions(specific_cost)
 
     def unseen(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> Array:
         """Join any task by the function that all have in common."""
@@ -283,6 +268,8 @@ class Effects(TaskRelation):
     cost : float or sequence of float
         How many times more a weight in between costs than a common one; one for all of them or
         one for each.
+    specific_cost : float
+        How many times more what a task has for itself costs, at least 1; infinity leaves it out.
 
     Examples
     --------
@@ -306,8 +293,10 @@ class Effects(TaskRelation):
     #: What the deviations of single tasks cost; infinity leaves them out.
     own_cost: float = 1.0
 
-    def __init__(self, *, cost: Any = 1.0) -> None:
-        self.cost = cost
+    def __init__(self, *, cost: Any = 1.0, specific_cost: float = 1.0) -> None:
+        if not specific_cost >= 1.0:
+            raise ValueError(f"specific_cost must be at least 1, got {specific_cost!r}.")
+        self.cost, self.own_cost = cost, float(specific_cost)
         given = np.atleast_1d(np.asarray(cost, dtype=np.float64))
         if given.ndim != 1 or not np.all(np.isfinite(given) & (given > 0.0)):
             raise ValueError(f"cost must be finite and positive, got {cost!r}.")
@@ -356,14 +345,15 @@ class Effects(TaskRelation):
     @property
     def key(self) -> Hashable:
         """The matrices, without their costs."""
-        return type(self).__name__, self.content, self._has_own
+        return type(self).__name__, self.content, self.has_own
 
     @property
     def _identity(self) -> Hashable:
         return self.key, self.between_costs, self.own_cost
 
     @property
-    def _has_own(self) -> bool:
+    def has_own(self) -> bool:
+        """Whether a matrix stands for the deviations of single tasks."""
         return bool(np.isfinite(self.own_cost))
 
     def matrices(self, tasks: Sequence[Hashable]) -> Array:
@@ -385,7 +375,7 @@ class Effects(TaskRelation):
             Names of the tasks.
         """
         n = len(tasks)
-        own = [Diagonal(np.ones(n))] if self._has_own else []
+        own = [Diagonal(np.ones(n))] if self.has_own else []
         return TaskMatrices((Ones(n), *self.between_forms(tasks), *own), n)
 
     def costs(self, n_matrices: int) -> Array:
@@ -396,7 +386,7 @@ class Effects(TaskRelation):
         n_matrices : int
             As many as `matrices` gives.
         """
-        own = [self.own_cost] if self._has_own else []
+        own = [self.own_cost] if self.has_own else []
         return np.array([1.0, *self.between_costs, *own])
 
     def labels(self, n_matrices: int) -> list[str]:
@@ -407,20 +397,20 @@ class Effects(TaskRelation):
         n_matrices : int
             As many as `matrices` gives.
         """
-        return ["common", *self.between_labels, *(["own"] if self._has_own else [])]
+        return ["common", *self.between_labels, *(["own"] if self.has_own else [])]
 
-    def own_costing(self, factor: float) -> Self:
-        """Return the relation in which the deviations of single tasks cost more.
+    def with_specific_cost(self, specific_cost: float) -> Self:
+        """Return the same relation at another cost of what tasks have for themselves.
 
         Parameters
         ----------
-        factor : float
-            How many times more than now; infinity leaves them out.
+        specific_cost : float
+            At least 1; infinity leaves it out.
         """
-        if factor == 1.0:
-            return self
         changed = copy.copy(self)
-        changed.own_cost = self.own_cost * factor
+        changed.own_cost = float(specific_cost)
+        if np.isinf(changed.own_cost) and changed.separate:
+            changed.separate = False
         return changed
 
     def unseen(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> Array:
@@ -434,12 +424,19 @@ class Effects(TaskRelation):
             The task.
         """
         n = len(tasks)
-        own = [np.zeros(n)] if self._has_own else []
+        own = [np.zeros(n)] if self.has_own else []
         return np.stack([np.ones(n), *self.joined(tasks, newcomer), *own])
 
 
 class Mixed(Effects):
     """One common function, and deviations of all tasks that have one size.
+
+    Parameters
+    ----------
+    specific_cost : float
+        How many times more the deviations cost than the common function, at least 1; infinity
+        leaves them out. A kernel is common as soon as more than a share ``1 / specific_cost`` of
+        the tasks, by samples, wants it.
 
     Examples
     --------
@@ -451,11 +448,11 @@ class Mixed(Effects):
             [0., 1.]]])
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, specific_cost: float = 1.0) -> None:
+        super().__init__(specific_cost=specific_cost)
 
     def __repr__(self) -> str:
-        return "Mixed()"
+        return "Mixed()" if self.own_cost == 1.0 else f"Mixed(specific_cost={self.own_cost:g})"
 
 
 def unit_diagonal(B: Array) -> Array:
@@ -498,6 +495,7 @@ class Combination(Effects):
         self.between_labels = tuple(labels)
         costs = [cost for one in self._between for cost in one.between_costs]
         super().__init__(cost=costs or 1.0)
+        # What tasks have for themselves is one part of all relations: it costs the least of them.
         shared = [one for one in relations if isinstance(one, SharedFunctions)]
         self.separate = any(one.separate for one in shared)
         costs = [one.own_cost for one in self._between]
@@ -513,8 +511,9 @@ class Combination(Effects):
         return tuple(one.content for one in self._between), self.separate
 
     @property
-    def _has_own(self) -> bool:
-        return not self.separate and super()._has_own
+    def has_own(self) -> bool:
+        """Whether a matrix, and not weights of every task, stands for them."""
+        return not self.separate and super().has_own
 
     def seen(self, tasks: Sequence[Hashable], inputs: Sequence[Any]) -> Combination:
         """Return the combination with what its relations have to know of the inputs.
@@ -573,19 +572,6 @@ class Combination(Effects):
             As many as `matrices` gives.
         """
         return super().labels(n_matrices) + ["own"] * self.separate
-
-    def own_costing(self, factor: float) -> Combination:
-        """Return the combination in which what tasks have on their own costs more.
-
-        Parameters
-        ----------
-        factor : float
-            How many times more than now; infinity leaves it out.
-        """
-        changed = super().own_costing(factor)
-        if np.isinf(changed.own_cost) and changed.separate:
-            changed.separate = False
-        return changed
 
     def joined(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> list[Array]:
         """Return the rows of a task never seen in the matrices in between.

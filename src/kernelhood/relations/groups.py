@@ -26,6 +26,9 @@ class TaskGroups(Effects):
     cost : float or sequence of float
         How many times more a weight of a group's function costs than one of the common function;
         one for all groupings or one for each.
+    specific_cost : float
+        How many times more what a task has for itself costs than the common function, at least 1;
+        infinity leaves it out.
 
     Examples
     --------
@@ -36,7 +39,7 @@ class TaskGroups(Effects):
            [0., 0., 1.]])
     """
 
-    def __init__(self, *groupings: Any, cost: Any = 1.0) -> None:
+    def __init__(self, *groupings: Any, cost: Any = 1.0, specific_cost: float = 1.0) -> None:
         if len(groupings) == 1 and isinstance(groupings[0], (list, tuple)):
             groupings = tuple(groupings[0])
         self.groupings = tuple(_read_grouping(one) for one in groupings)
@@ -47,7 +50,7 @@ class TaskGroups(Effects):
             f"groups {number}" if several else "groups"
             for number in range(1, len(self.groupings) + 1)
         )
-        super().__init__(cost=cost)
+        super().__init__(cost=cost, specific_cost=specific_cost)
 
     def __repr__(self) -> str:
         counts = [len(frozenset().union(*one.values())) for one in self.groupings]

@@ -36,6 +36,9 @@ class TaskSimilarity(Effects):
         The names of a matrix's rows and columns.
     cost : float
         How many times more a weight of the similarity costs than one of the common function.
+    specific_cost : float
+        How many times more what a task has for itself costs than the common function, at least 1;
+        infinity leaves it out.
 
     Examples
     --------
@@ -57,8 +60,9 @@ class TaskSimilarity(Effects):
         features: Any = None,
         tasks: Sequence[Hashable] | None = None,
         cost: float = 1.0,
+        specific_cost: float = 1.0,
     ) -> None:
-        super().__init__(cost=cost)
+        super().__init__(cost=cost, specific_cost=specific_cost)
         self._matrix: Array | None = None
         self._kernel: Kernel | None = None
         if features is None:
@@ -223,6 +227,9 @@ class TaskGraph(Effects):
         Tasks that are neighbours.
     cost : float
         How many times more a weight of the graph costs than one of the common function.
+    specific_cost : float
+        How many times more what a task has for itself costs than the common function, at least 1;
+        infinity leaves it out.
 
     Examples
     --------
@@ -234,8 +241,10 @@ class TaskGraph(Effects):
 
     between_labels = ("graph",)
 
-    def __init__(self, edges: Iterable[Any], *, cost: float = 1.0) -> None:
-        super().__init__(cost=cost)
+    def __init__(
+        self, edges: Iterable[Any], *, cost: float = 1.0, specific_cost: float = 1.0
+    ) -> None:
+        super().__init__(cost=cost, specific_cost=specific_cost)
         self.edges = tuple(_read_edge(edge) for edge in edges)
         if not self.edges:
             raise ValueError("edges must hold at least one pair of tasks, got none.")
@@ -361,6 +370,9 @@ class TaskInputs(Effects):
         At how many of the points the Gaussian kernel is looked at: exact up to so many points.
     cost : float
         How many times more a weight of the likeness costs than one of the common function.
+    specific_cost : float
+        How many times more what a task has for itself costs than the common function, at least 1;
+        infinity leaves it out.
 
     Examples
     --------
@@ -374,8 +386,10 @@ class TaskInputs(Effects):
     between_labels = ("inputs",)
     uses_inputs = True
 
-    def __init__(self, *, n_landmarks: int = 500, cost: float = 1.0) -> None:
-        super().__init__(cost=cost)
+    def __init__(
+        self, *, n_landmarks: int = 500, cost: float = 1.0, specific_cost: float = 1.0
+    ) -> None:
+        super().__init__(cost=cost, specific_cost=specific_cost)
         if int(n_landmarks) != n_landmarks or n_landmarks < 1:
             raise ValueError(f"n_landmarks must be a positive integer, got {n_landmarks!r}.")
         self.n_landmarks = int(n_landmarks)

@@ -16,7 +16,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators import MTONMKLClassifier, MTONMKLRegressor
+from kernelhood.estimators.base import method_type, scored_tasks
 from kernelhood.estimators.data import ScoredTask
+from kernelhood.estimators.reading import read_points
 from kernelhood.search.chain import Chain, unwrapped
 from kernelhood.search.grid import Models
 
@@ -53,12 +55,11 @@ def check_room(
     X, y, sample_weight
         The whole table.
     """
-    n_points = np.count_nonzero(sample_weight) if sample_weight is not None else _num_samples(X)
+    n_points = _num_samples(X) if sample_weight is None else int(np.count_nonzero(sample_weight))
     n_targets = np.shape(y)[1] if np.ndim(y) > 1 else 1
     for params in models:
         whole = {**model.get_params(deep=False), **params}
-        n_kept = int(n_points * (1.0 - (whole.get("calibration") or 0.0)))
-        if why := model._why_too_large(whole, n_kept * n_targets, n_kept):
+        if why := method_type(model, whole).why_too_large(whole, n_points * n_targets, n_points):
             raise ValueError(why)
 
 
@@ -111,7 +112,7 @@ def kernel_names(chosen: Any, weights: Array | None) -> list[str]:
     """
     if weights is None:
         return []
-    names = [] if chosen is None else first_of(chosen).model._kernel_names()
+    names = [] if chosen is None else first_of(chosen).model.functions_.kernel_names
     fits = len(names) == weights.shape[1]
     return names if fits else [str(number) for number in range(weights.shape[1])]
 
@@ -131,12 +132,12 @@ def answer(chosen: Any, method: str, X: Any, task: Any, more: Mapping[str, Any])
     if not isinstance(chosen, dict):
         return chosen.ask(method, X, task, **more)
     first = first_of(chosen)
-    labels = first.model._read_points(first.at(X), task, reset=False)[1]
+    labels = read_points(first.model, first.at(X), task, reset=False)[1]
     if labels is None:
         columns = [one.ask(method, X, None, **more) for one in chosen.values()]
         if isinstance(columns[0], list):
             return [values[k] for k, values in enumerate(columns)]
-        if not first.model._y_is_wide:
+        if columns[0].ndim == 1:
             return columns[0]
         return np.stack([values[:, k] for k, values in enumerate(columns)], axis=1)
     answers = first.ask(method, X, task, **more)
@@ -279,10 +280,6 @@ class Answers:
         return np.asarray(self._ask("predict", X, task, task_features=task_features))
 
     decision_function = _at_rows(MTONMKLClassifier.decision_function)
-    predict_proba = _at_rows(MTONMKLClassifier.predict_proba)
-    predict_log_proba = _at_rows(MTONMKLClassifier.predict_log_proba)
-    predict_quantiles = _at_rows(MTONMKLRegressor.predict_quantiles)
-    predict_interval = _at_rows(MTONMKLRegressor.predict_interval)
 
     weights_table = _of_the_model(MTONMKLRegressor.weights_table)
     relation_table = _of_the_model(MTONMKLRegressor.relation_table)
@@ -330,7 +327,7 @@ class Answers:
             As in `fit`.
         """
         scored = self._scored(X, y, task, sample_weight)
-        return float(self._asked_model()._total_score(scored))
+        return self._asked_model().targets_.total_score(scored)  # type: ignore[no-any-return]
 
     def score_by_task(
         self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None
@@ -343,13 +340,13 @@ class Answers:
             As in `fit`.
         """
         scored = self._scored(X, y, task, sample_weight)
-        return {one.name: self._asked_model()._task_score(one) for one in scored}
+        return {one.name: self._asked_model().targets_.task_score(one) for one in scored}
 
     def _scored(self, X: Any, y: Any, task: Any, sample_weight: Any) -> list[ScoredTask]:
         predicted = self.predict(X, task=task)
         first = first_of(self._chosen)
         table = (predicted, first.at(X), y, task, sample_weight, first.centres)
-        return list(first.model._scored(*table))
+        return scored_tasks(first.model, *table)
 
     @property
     def n_features_in_(self) -> int:

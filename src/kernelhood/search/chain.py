@@ -15,12 +15,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel, fit_from, method_of, read_table
 from kernelhood.estimators.data import task_means
 from kernelhood.estimators.reading import TaskRows
-
-#: Methods that return several values a row, in the last axis and ascending.
-_LEVELS = ("predict_quantiles", "predict_interval")
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Chain:
         Mean training targets of the tasks in the user's units, where these are transformed.
     """
 
-    model: MultiTaskKernelModel
+    model: MultiTaskModel
     steps: Pipeline | None = None
     target: Any = None
     prefix: str = ""
@@ -112,13 +109,13 @@ class Chain:
 
     def prepared(self, X: Any, y: Any, task: Any) -> Prepared:
         """Return a table as the model sees it; what is around the model is fitted."""
-        reader = clone(self.model)
+        reader, method = clone(self.model), method_of(self.model)
         at = self.at(X)
-        points, tasks = reader._read_training_data(at, self.targets(y), task)
-        kinds = (sorted(reader._categories), reader._names_without_task(), reader._y_is_wide)
+        data = read_table(reader, method, at, self.targets(y), task)
+        points, tasks, kinds = data.points, data.tasks, (data.coded, data.names, data.wide)
         if self.target is None:
             return Prepared(points, tasks, tasks, *kinds)
-        targets = reader._read_training_data(at, y, task)[1]
+        targets = read_table(reader, method, at, y, task).tasks
         width = np.shape(y)[1] if np.ndim(y) == 2 else 1
         return Prepared(points, tasks, targets, *kinds, partial(self._restore_task, width))
 
@@ -132,16 +129,7 @@ class Chain:
 
     def ask(self, method: str, X: Any, task: Any, **more: Any) -> Any:
         """Return what a method of the fitted model answers, in the user's units."""
-        found = getattr(self.model, method)(self.at(X), task=task, **more)
-        if self.target is None or method not in _LEVELS:
-            return self.restore(found)
-        values = np.stack([self.restore(found[..., k]) for k in range(found.shape[-1])], axis=-1)
-        if method == "predict_quantiles" and np.any(np.diff(values, axis=-1) < 0.0):
-            raise ValueError(
-                "predict_quantiles needs a transformation of the target that rises: where it "
-                "falls, the quantile of another level comes back."
-            )
-        return np.sort(values, axis=-1)
+        return self.restore(getattr(self.model, method)(self.at(X), task=task, **more))
 
 
 def unwrapped(
@@ -159,7 +147,7 @@ def unwrapped(
         Mean training targets of the tasks in the user's units, where these are transformed.
     """
     steps, target, prefix, inner = None, None, "", estimator
-    while not isinstance(inner, MultiTaskKernelModel):
+    while not isinstance(inner, MultiTaskModel):
         if isinstance(inner, Pipeline) and steps is None and len(inner.steps) > 1:
             steps, (name, last) = Pipeline(inner.steps[:-1]), inner.steps[-1]
             prefix, inner = f"{prefix}{name}__", last
@@ -190,11 +178,12 @@ def refitted(
         As the estimator of this library takes them.
     """
     chain = unwrapped(given).fitted(X, y)
-    chain.model._validate_params()
-    chain.model._fit(chain.at(X), chain.targets(y), task, sample_weight, first)
+    fit_from(chain.model, chain.at(X), chain.targets(y), task, sample_weight, first)
     centres = None
     if chain.target is not None:
-        centres = task_means(chain.prepared(X, y, task).targets, sample_weight)
+        tasks = chain.prepared(X, y, task).targets
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+        centres = task_means(tasks, [weight[one.rows] for one in tasks])
     return assembled(given, chain, np.ndim(y) == 2), centres
 
 

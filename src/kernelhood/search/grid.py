@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from kernelhood._typing import Array, Indices
-from kernelhood.estimators.base import TECHNICAL, MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel, method_type
+from kernelhood.estimators.method import TECHNICAL
+from kernelhood.estimators.related_model import check_names
 
 _EXACT = 2**53
 
@@ -241,13 +243,13 @@ def named_by(models: Models, prefix: str) -> Models:
     return replace(models, points=points, columns=columns)
 
 
-def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
+def distinct_models(estimator: MultiTaskModel, grid: Any) -> Models:
     """Return the points of a grid and the models they stand for.
 
     Parameters
     ----------
     estimator : estimator
-        Says by `_canonical` which parameters give the same predictor.
+        Its method says by `canonical` which parameters give the same predictor.
     grid : dict or list of dict
         As scikit-learn's ParameterGrid takes it.
     """
@@ -262,7 +264,8 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
     found: dict[Hashable, dict[str, Any]] = {}
     keys: dict[int, Hashable] = {}
     for number in np.unique(first[first >= 0]).tolist():
-        canonical = estimator._canonical({**fixed, **_without_technical(points[number])})
+        params = {**fixed, **_without_technical(points[number])}
+        canonical = method_type(estimator, params).canonical(params)
         keys[number] = _key(canonical)
         found.setdefault(keys[number], canonical)
     if not found:
@@ -279,7 +282,7 @@ def distinct_models(estimator: MultiTaskKernelModel, grid: Any) -> Models:
 
 
 def _first_alike(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     points: list[dict[str, Any]],
     columns: dict[str, Column],
     fixed: dict[str, Any],
@@ -290,11 +293,12 @@ def _first_alike(
     """
     first = np.full(len(points), -1, dtype=np.intp)
     for numbers, params, names in by_setting(_without_technical(columns), fixed, len(points)):
-        inside = np.broadcast_to(estimator._in_domain(params), len(numbers))
+        method = method_type(estimator, params)
+        inside = np.broadcast_to(method.in_domain(params), len(numbers))
         if not inside.any():
             continue
         with np.errstate(all="ignore"):
-            canonical = estimator._canonical(params)
+            canonical = method.canonical(params)
         changed = [
             value[inside]
             for name, value in canonical.items()
@@ -307,22 +311,22 @@ def _first_alike(
         first[numbers] = numbers[start][label]
     reasons = {}
     for number in np.flatnonzero(first < 0).tolist():
-        reasons[number] = estimator._why_outside({**fixed, **_without_technical(points[number])})
+        params = {**fixed, **_without_technical(points[number])}
+        reasons[number] = method_type(estimator, params).why_outside(params)
     return first, reasons
 
 
 def _path_order(
-    estimator: MultiTaskKernelModel, models: list[dict[str, Any]], names: list[str]
+    estimator: MultiTaskModel, models: list[dict[str, Any]], names: list[str]
 ) -> list[int]:
     """Return the numbers of the models, which differ in what is named, in the order of the path."""
 
     def place(number: int) -> tuple[Any, ...]:
         params = models[number]
-        return (
-            _settings(params, names),
-            _kernel_settings(params, estimator),
-            estimator._path_order(params),
-        )
+        method = method_type(estimator, params)
+        shaped = [params[name] for name in method.kernel_parameters]
+        numbers = tuple(value for value in shaped if _is_number(value))
+        return _settings(params, names), numbers, method.path_order(params)
 
     return sorted(range(len(models)), key=place)
 
@@ -342,6 +346,7 @@ def _without_technical(params: dict[str, T]) -> dict[str, T]:
 
 
 def _check_names(names: Iterable[str], defaults: Mapping[str, Any], estimator: Any) -> None:
+    check_names(names)
     for name in names:
         if name not in defaults:
             raise ValueError(
@@ -369,12 +374,6 @@ def _is_number(value: Any) -> bool:
 def _settings(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:
     """Return what is no number: models that differ here are on paths of their own."""
     return tuple((name, str(params[name])) for name in names if not _is_number(params[name]))
-
-
-def _kernel_settings(params: Mapping[str, Any], estimator: Any) -> tuple[float, ...]:
-    """Return the numbers that shape kernels, so that each stack is evaluated once on a path."""
-    names = estimator._kernel_parameters
-    return tuple(params[name] for name in names if _is_number(params[name]))
 
 
 def _strength(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:

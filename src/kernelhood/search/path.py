@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from kernelhood._typing import Array
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel, method_of, method_type
 from kernelhood.estimators.data import TaskProblem, TaskSolution
-from kernelhood.estimators.probability import Calibration, calibrated
+from kernelhood.estimators.method import Method
+from kernelhood.estimators.targets import Targets, targets_type
 from kernelhood.parallel import few_blas_threads
 from kernelhood.search.grid import hashable, varied
 from kernelhood.search.scoring import TaskScorer
@@ -28,39 +28,33 @@ class SplitKernels:
 
     Parameters
     ----------
-    model : estimator
-        The method, with the parameters that shape its kernels.
+    method : Method
+        Has the parameters that shape its kernels.
     tasks : list of SplitTask
         The tasks.
     problems : list of TaskProblem
         The same as the method sees them.
     """
 
-    def __init__(
-        self, model: MultiTaskKernelModel, tasks: list[SplitTask], problems: list[TaskProblem]
-    ) -> None:
-        self.parts = model._kernel_parts(vars(model))
-        self.bank = model._fitted_bank(tasks[0].inputs)
-        self.train = model._evaluate(self.bank, problems)
+    def __init__(self, method: Method, tasks: list[SplitTask], problems: list[TaskProblem]) -> None:
+        self.key = method.kernel_key(vars(method))
+        bank = method.fitted_bank(tasks[0].inputs)
+        self.train = method.training_kernels(bank, problems)
         # Kernels want some point to be evaluated at, also where there is nothing to test.
         self.X_test = [task.X_test if task.tested else task.X_train[:1] for task in tasks]
-        self.test = model._cross(self.train, self.X_test)
+        self.test = self.train.cross(self.X_test)
 
-    def serve(self, model: MultiTaskKernelModel) -> bool:
-        """Return whether the model has the same kernels."""
-        parts = model._kernel_parts(vars(model))
-        return all(map(_same, parts, self.parts))
+    def serve(self, method: Method) -> bool:
+        """Return whether the method has the same kernels."""
+        key = method.kernel_key(vars(method))
+        return len(key) == len(self.key) and all(map(_same, key, self.key))
 
     def values(
-        self,
-        model: MultiTaskKernelModel,
-        number: int,
-        problem: TaskProblem,
-        found: TaskSolution,
+        self, method: Method, number: int, problem: TaskProblem, found: TaskSolution
     ) -> Array:
         """Return the functions of a task at its test points, one in each column."""
         at_test = self.X_test[number], self.test[number]
-        return model._values_at(self.train, number, *at_test, problem, found)
+        return method.values_at(self.train, number, *at_test, problem, found)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -113,15 +107,16 @@ class Path:
     kinds: list[Hashable]
 
     @classmethod
-    def of(cls, estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> Path:
+    def of(cls, estimator: MultiTaskModel, models: list[dict[str, Any]]) -> Path:
         """Return the path through models that are in its order already."""
         names = varied(models)
-        runs = _keys(models, [name for name in names if name not in estimator._path_parameters])
+        along = method_type(estimator, models[0]).path_parameters
+        runs = _keys(models, [name for name in names if name not in along])
         return cls(models, _run_ends(runs), _keys(models, [name for name in names if name != "C"]))
 
 
 def path_scores(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     path: Path,
     tasks: list[SplitTask],
     scorer: TaskScorer,
@@ -140,7 +135,7 @@ def path_scores(
         Scores the decision values of one task.
     """
     with few_blas_threads(max(len(task.train.rows) for task in tasks)):
-        return _walked(_Walk(clone(estimator), tasks, scorer), path, len(tasks))
+        return _walked(_Walk(estimator, tasks, scorer), path, len(tasks))
 
 
 def _walked(walk: _Walk, path: Path, n_tasks: int) -> PathResult:
@@ -201,43 +196,68 @@ def _run_ends(runs: list[Hashable]) -> list[int]:
 class _Walk:
     """One model after the other on the same tasks, keeping what the next one can use."""
 
+    method: Method
+    targets: Targets
+
     def __init__(
-        self, model: MultiTaskKernelModel, tasks: list[SplitTask], scorer: TaskScorer
+        self, estimator: MultiTaskModel, tasks: list[SplitTask], scorer: TaskScorer
     ) -> None:
-        self.model, self.tasks, self.scorer = model, tasks, scorer
-        self.model._y_is_wide = tasks[0].wide
-        self.model._expected_classes = [task.classes for task in tasks]
+        self.estimator, self.tasks, self.scorer = estimator, tasks, scorer
         self.kernels: SplitKernels | None = None
         self.loss: Any = None
         self.problems: list[TaskProblem] = []
         self.solved: list[TaskSolution | None] = [None] * len(tasks)
         self.last_scores: list[float] = []
-        self.calibration: Calibration | None = None
 
     def solve(self, params: dict[str, Any], related: Solved | None) -> Solved:
         """Solve one model, from the one before it and the same one with another C."""
-        model = self.model
-        for name, value in params.items():
-            setattr(model, name, value)
-        if self.kernels is not None and not self.kernels.serve(model):
+        method = self.method = method_of(self.estimator, params)
+        if self.kernels is not None and not self.kernels.serve(method):
             self.kernels, self.loss = None, None
-        if model._loss_key() != self.loss:
-            self.loss, self.problems = model._loss_key(), _pose(model, self.tasks)
+        every = {**self.estimator.get_params(deep=False), **params}
+        loss = targets_type(type(self.estimator)).key(every)
+        if loss != self.loss:
+            self.loss = loss
+            self.targets, self.problems = self._posed(every)
         if self.kernels is None:
-            self.kernels = SplitKernels(model, self.tasks, self.problems)
+            self.kernels = SplitKernels(method, self.tasks, self.problems)
         found = self._solve(self._warm(related))
         self.changed = any(map(_changed, self.solved, found))
-        self.solved, self.calibration = list(found), None
+        self.solved = list(found)
         return Solved(self.kernels, self.problems, found)
+
+    def _posed(self, params: dict[str, Any]) -> tuple[Targets, list[TaskProblem]]:
+        """Return what the targets of the training rows mean, and the problems of all tasks."""
+        tasks, weights = (
+            [one.train for one in self.tasks],
+            [one.sample_weight for one in self.tasks],
+        )
+        targets = targets_type(type(self.estimator)).of(
+            params,
+            tasks,
+            weights,
+            common=self.method.joins_samples(vars(self.method)) and not self.tasks[0].wide,
+            many=self.method.many_classes,
+            expected=[task.classes for task in self.tasks],
+        )
+        problems = [
+            TaskProblem(
+                one.name, one.rows, task.X_train, targets.pairs(one, weight, number), weight
+            )
+            for number, (one, task, weight) in enumerate(
+                zip(tasks, self.tasks, weights, strict=True)
+            )
+        ]
+        return targets, problems
 
     def _solve(self, problems: list[TaskProblem]) -> list[TaskSolution]:
         """Solve a model; once more from nothing where its start led to a missed gap."""
         assert self.kernels is not None
-        found = self.model._solve_tasks(self.kernels.train, problems)
+        found = self.method.solve(self.kernels.train, problems)
         started = any(one.start is not None or one.carry is not None for one in problems)
-        if started and max(one.solution.gap for one in found) > self.model.tol:
+        if started and max(one.solution.gap for one in found) > self.method.tol:
             cold = [replace(one, start=None, together=None, carry=None) for one in problems]
-            again = self.model._solve_tasks(self.kernels.train, cold)
+            again = self.method.solve(self.kernels.train, cold)
             found = min(found, again, key=lambda some: max(one.solution.gap for one in some))
         return found
 
@@ -269,7 +289,7 @@ class _Walk:
     def _carry(self, number: int, old: TaskProblem, one: TaskSolution) -> Any:
         """Return a function that brings a solution into another box, for one SVM of one task."""
         new = self.problems[number]
-        if len(new.pairs) > 1 or self.model._joins_samples(vars(self.model)):
+        if len(new.pairs) > 1 or self.method.joins_samples(vars(self.method)):
             return None
         assert self.kernels is not None
         operator = self.kernels.train[number].operator(new.pairs[0])
@@ -277,7 +297,7 @@ class _Walk:
 
     def starts(self) -> list[Array] | None:
         """Return the weights of every task's problem, where it matters where these start."""
-        if not self.model._has_many_solutions(vars(self.model)):
+        if not self.method.has_many_solutions(vars(self.method)):
             return None
         found = [one for one in self.solved if one is not None]
         return [(one.together or one.solution).weights for one in found]
@@ -295,30 +315,20 @@ class _Walk:
         task, problem = self.tasks[number], self.problems[number]
         if not task.tested:
             return np.nan
-        functions = self.kernels.values(self.model, number, problem, found)
-        values = self.model._decided(functions, number)
+        functions = self.kernels.values(self.method, number, problem, found)
+        values = self.targets.decided(functions, number)
         if task.restore is not None:
             values = task.restore(values)
-        tells = getattr(self.model, "probability", False)
-        tell = partial(self._told, number, functions) if tells else None
-        return self.scorer(self.model, number, values, task.X_test, task.y_test, tell)
-
-    def _told(self, number: int, functions: Array) -> Array:
-        """Return the probabilities of a task's classes, the model calibrated where it is not."""
-        if self.calibration is None:
-            solved = [one for one in self.solved if one is not None]
-            assert self.kernels is not None
-            self.calibration = calibrated(self.model, self.kernels.bank, self.problems, solved)
-        return self.calibration.probabilities(functions, number)
+        return self.scorer(self.targets, number, values, task.X_test, task.y_test)
 
     def certified_ahead(self, models: list[dict[str, Any]]) -> int:
         """Return how many of the next models of a run the present solution solves too."""
-        one, alone = self.solved[0], not self.model._solves_together(vars(self.model))
+        one, alone = self.solved[0], not self.method.solves_together(vars(self.method))
         if len(self.tasks) > 1 or one is None or not models or not alone:
             return 0
         assert self.kernels is not None
         (kernels,), (problem,) = self.kernels.train, self.problems
-        return self.model._certified_ahead(one.solution, models, kernels, problem)
+        return self.method.certified_ahead(one.solution, models, kernels, problem)
 
 
 def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
@@ -327,11 +337,3 @@ def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
     if after.together is not None and before.together is not None:
         return after.together.v is not before.together.v
     return after.solution.v is not before.solution.v
-
-
-def _pose(model: MultiTaskKernelModel, tasks: list[SplitTask]) -> list[TaskProblem]:
-    encoded = model._encoded([task.train for task in tasks], [task.sample_weight for task in tasks])
-    return [
-        TaskProblem(task.train.name, task.train.rows, task.X_train, pairs, task.sample_weight)
-        for task, pairs in zip(tasks, encoded, strict=True)
-    ]

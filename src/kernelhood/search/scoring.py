@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from functools import partial, update_wrapper
 from typing import Any
 
@@ -12,15 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer
 from sklearn.utils.metadata_routing import MetadataRequest
-from sklearn.utils.metaestimators import available_if
 
 from kernelhood._typing import AnyArray, Array, Indices
-from kernelhood.estimators.base import MultiTaskKernelModel
-
-#: Returns the probabilities of one task's classes at its test points.
-Tell = Callable[[], Array]
-
-_LEAST = np.finfo(np.float64).eps
+from kernelhood.estimators.targets import ClassTargets, Targets
 
 
 class _Decided(BaseEstimator):
@@ -33,13 +26,8 @@ class _Decided(BaseEstimator):
         return True
 
 
-def _can_tell(decided: _DecidedClassifier) -> bool:
-    return decided.tell is not None
-
-
 class _DecidedClassifier(ClassifierMixin, _Decided):
     classes_: AnyArray
-    tell: Tell | None = None
 
     def decision_function(self, X: Any) -> Array:
         assert self.values is not None
@@ -47,11 +35,6 @@ class _DecidedClassifier(ClassifierMixin, _Decided):
 
     def predict(self, X: Any) -> AnyArray:
         return np.asarray(self.classes_[_winners(self.decision_function(X))])
-
-    @available_if(_can_tell)
-    def predict_proba(self, X: Any) -> Array:
-        assert self.tell is not None
-        return self.tell()[:, : len(self.classes_)]
 
 
 class _DecidedRegressor(RegressorMixin, _Decided):
@@ -81,51 +64,31 @@ class TaskScorer:
         if self._scorer is not None and not callable(self._scorer):
             raise ValueError(f"scoring must be a name, a callable or None, got {scoring!r}.")
 
-    @property
-    def asks_probabilities(self) -> bool:
-        """Whether it asks for probabilities, as far as can be known."""
+    def check(self, model: Any) -> None:
+        """Raise where it asks for probabilities, which no model that is searched has."""
         response = getattr(self._scorer, "_response_method", None)
         first = response if isinstance(response, str) or not response else response[0]
-        return first == "predict_proba"
-
-    def needs_whole_splits(self, model: MultiTaskKernelModel) -> bool:
-        """Return whether it may ask for probabilities, which all tasks calibrate together."""
-        unknown = self._scorer is not None and not hasattr(self._scorer, "_response_method")
-        return bool(getattr(model, "probability", False)) and (unknown or self.asks_probabilities)
-
-    def check(self, model: Any) -> None:
-        """Raise where it asks for probabilities that the model does not tell."""
-        if self.asks_probabilities and not hasattr(model, "predict_proba"):
-            has = hasattr(model, "probability")
-            how = f"use {type(model).__name__}(probability=True)" if has else "it tells none"
+        if first == "predict_proba":
             raise ValueError(
-                f"scoring={self.scoring!r} needs predict_proba of {type(model).__name__}: {how}."
+                f"scoring={self.scoring!r} needs predict_proba, which {type(model).__name__} does "
+                "not have: score decision values, such as by 'roc_auc', or use "
+                "KernelhoodClassifier."
             )
 
-    def __call__(
-        self,
-        model: MultiTaskKernelModel,
-        number: int,
-        values: Array,
-        X: Any,
-        y: AnyArray,
-        tell: Tell | None = None,
-    ) -> float:
-        """Return the score of one task's decision values, or probabilities, at its test points."""
-        if not isinstance(model, ClassifierMixin):
+    def __call__(self, targets: Targets, number: int, values: Array, X: Any, y: AnyArray) -> float:
+        """Return the score of one task's decision values at its test points."""
+        if not isinstance(targets, ClassTargets):
             if self._scorer is None:
                 return -float(np.sum((y - values) ** 2))
             if self.scoring == "neg_mean_squared_error":
                 return -float(np.mean((y - values) ** 2))
             return self._defined(_DecidedRegressor(values), X, y)
-        classes = model._task_classes[number]
+        classes = targets.classes[number]
         classes = classes[[0, 0]] if len(classes) == 1 else classes
         if self._scorer is None or self.scoring == "accuracy":
             return float(np.mean(classes[_winners(values)] == y))
-        if tell is not None and self.scoring in _BY_PROBABILITY:
-            return _BY_PROBABILITY[self.scoring](tell(), y[:, None] == classes)
         decided = _DecidedClassifier(values)
-        decided.classes_, decided.tell = classes, tell
+        decided.classes_ = classes
         return self._defined(decided, X, y)
 
     def _defined(self, decided: _Decided, X: Any, y: AnyArray) -> float:
@@ -140,21 +103,6 @@ def _winners(values: Array) -> Indices:
     """Return the place of the winning class: by the sign, or the largest of several columns."""
     return values.argmax(axis=1) if values.ndim == 2 else (values > 0.0).astype(np.intp)
 
-
-def _neg_log_loss(told: Array, true: AnyArray) -> float:
-    """Return the mean logarithm of the true classes' probabilities."""
-    hit = np.sum(told[:, : true.shape[1]] * true, axis=1)
-    return float(np.mean(np.log(np.clip(hit, _LEAST, 1.0))))
-
-
-def _neg_brier_score(told: Array, true: AnyArray) -> float:
-    """Return minus the mean squared distance from certainty, half of it with two classes."""
-    miss = np.sum((told[:, : true.shape[1]] - true) ** 2, axis=1)
-    return -float(np.mean(miss)) * (0.5 if true.shape[1] == 2 else 1.0)
-
-
-#: Computed here, since scikit-learn's own refuse the test rows of a task that are of one class.
-_BY_PROBABILITY = {"neg_log_loss": _neg_log_loss, "neg_brier_score": _neg_brier_score}
 
 _ANSWERS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
@@ -228,7 +176,7 @@ def task_scorer(scoring: Any) -> RoutedScorer:
     >>> import numpy as np, kernelhood as kh
     >>> X, y = np.arange(16.0)[:, None], np.repeat([0, 1, 0, 1], 4)
     >>> task = np.repeat(["a", "b"], 8)
-    >>> model = kh.MTONMKLClassifier(C=100.0, probability=True).fit(X, y, task=task)
+    >>> model = kh.MTONMKLClassifier(C=100.0).fit(X, y, task=task)
     >>> kh.task_scorer("roc_auc")(model, X, y, task=task)
     1.0
     """

@@ -13,6 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kernelhood._typing import Array
+from kernelhood.estimators.base import method_type
 from kernelhood.estimators.reading import as_target
 from kernelhood.inspection.figures import plot_path
 from kernelhood.search.answers import (
@@ -112,8 +113,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
     scoring : str or callable, optional
         A scikit-learn scorer, applied to each task; by default accuracy in classification, and
         in regression 1 - error / spread, with sums over all tasks as in the estimators' `score`.
-        Scores of probabilities, such as neg_log_loss, need an estimator with ``probability=True``
-        and calibrate every model on every split; all others look at the decision values alone.
+        Scores of probabilities, such as neg_log_loss, are not for these estimators.
     average : {"tasks", "samples"}
         Whether a split's score is the mean over tasks or over its test samples. Tasks matter
         equally by default, as in the paper; with tasks of very few test rows, "samples" is less a
@@ -149,6 +149,9 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         Distinct models that were solved on every split.
     n_splits_ : int
         Number of splits.
+    starts_ : KnownStarts
+        Without `refit`, the weights that the problems of each model were solved with, for a fit
+        elsewhere.
 
     Examples
     --------
@@ -220,7 +223,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         if self.refit:
             self._refit(X, y, task, sample_weight, models, found.starts)
         else:
-            self._starts = found.starts  # for a fit elsewhere
+            self.starts_ = found.starts
         return self
 
     @property
@@ -238,7 +241,9 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         models = distinct_models(chain.model, without_prefix(self.param_grid, chain.prefix))
         if models.reasons and self.error_score == "raise":
             raise ValueError(next(iter(models.reasons.values())))
-        coupled = any(chain.model._solves_together(params) for params in models.models)
+        coupled = any(
+            method_type(chain.model, params).solves_together(params) for params in models.models
+        )
         if self.per_task and coupled:
             raise ValueError(
                 f"per_task=True needs independent tasks, {type(chain.model).__name__} couples them."

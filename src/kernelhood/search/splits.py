@@ -21,11 +21,12 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
+from kernelhood.estimators.base import method_of
 from kernelhood.estimators.data import completed_classes, task_classes
 from kernelhood.estimators.reading import (
-    TaskReader,
     TaskRows,
     check_task,
+    read_points,
     rows_by_label,
     take_column,
 )
@@ -358,13 +359,13 @@ def split_table(
     """
     whole = chain.fitted(X, y)
     table = whole.prepared(X, y, task)
-    labels = TaskReader._read_points(clone(chain.model), whole.at(X), task, reset=True)[1]
+    labels = read_points(clone(chain.model), whole.at(X), task, reset=True)[1]
     weight = _check_sample_weight(
         sample_weight, table.points, dtype=np.float64, ensure_non_negative=True
     )
     classes = None
     if is_classifier(chain.model):
-        many = chain.model._many_classes
+        many = method_of(chain.model).many_classes
         classes = completed_classes([task_classes(one, many) for one in table.tasks])
     splits = as_splits(cv, X, y, groups, labels, classes=classes is not None)
     tables = [table] * len(splits)

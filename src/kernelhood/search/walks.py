@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.estimators.base import MultiTaskKernelModel
+from kernelhood.estimators.base import MultiTaskModel, method_type
 from kernelhood.parallel import map_in_processes
 from kernelhood.search.grid import hashable, varied
 from kernelhood.search.path import Path, PathResult, path_scores
@@ -115,7 +115,7 @@ class _Job:
 
 
 def grid_scores(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     models: list[dict[str, Any]],
     parts: list[list[SplitTask]],
     scorer: TaskScorer,
@@ -146,14 +146,13 @@ def grid_scores(
         Which models are worth the remaining tasks, as their scores so far have it. By default all
         are.
     """
-    whole = scorer.needs_whole_splits(estimator)
     couples = _which_couple(estimator, models)
     board = _Board(len(models), len(parts), n_tasks)
-    portions = [np.arange(n_tasks)] if whole or contenders is None else _rounds(n_tasks)
+    portions = [np.arange(n_tasks)] if contenders is None else _rounds(n_tasks)
     for number, tasks in enumerate(portions):
         jobs = _coupled_jobs(estimator, models, couples, parts) if number == 0 else []
         single = (board.given_up == 0) & ~couples
-        jobs += _single_jobs(estimator, models, single, parts, tasks, whole)
+        jobs += _single_jobs(estimator, models, single, parts, tasks)
         arguments = [(estimator, job.path, job.tasks, scorer) for job in jobs]
         board.add(jobs, map_in_processes(path_scores, arguments, n_jobs, verbose=verbose))
         if contenders is not None and number + 1 < len(portions):
@@ -200,7 +199,7 @@ class _Board:
         )
 
 
-def _which_couple(estimator: MultiTaskKernelModel, models: list[dict[str, Any]]) -> Flags:
+def _which_couple(estimator: MultiTaskModel, models: list[dict[str, Any]]) -> Flags:
     """Return which models couple tasks; asked once for all that differ in strength alone."""
     names = [name for name in varied(models) if name not in _STRENGTHS]
     known: dict[Hashable, bool] = {}
@@ -208,7 +207,7 @@ def _which_couple(estimator: MultiTaskKernelModel, models: list[dict[str, Any]])
     for number, params in enumerate(models):
         key = tuple(hashable(params[name]) for name in names)
         if key not in known:
-            known[key] = bool(estimator._solves_together(params))
+            known[key] = method_type(estimator, params).solves_together(params)
         found[number] = known[key]
     return found
 
@@ -224,7 +223,7 @@ def _rounds(n_tasks: int) -> list[Indices]:
 
 
 def _coupled_jobs(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     models: list[dict[str, Any]],
     couples: Flags,
     parts: list[list[SplitTask]],
@@ -238,17 +237,13 @@ def _coupled_jobs(
 
 
 def _single_jobs(
-    estimator: MultiTaskKernelModel,
+    estimator: MultiTaskModel,
     models: list[dict[str, Any]],
     wanted: Flags,
     parts: list[list[SplitTask]],
     tasks: Indices,
-    whole: bool,
 ) -> list[_Job]:
-    """Return a piece of work for every split and task, with models that do not couple tasks.
-
-    Where whole splits are wanted, all their tasks are in one piece nevertheless.
-    """
+    """Return a piece of work for every split and task, with models that do not couple tasks."""
     numbers = np.flatnonzero(wanted)
     if numbers.size == 0:
         return []
@@ -256,9 +251,8 @@ def _single_jobs(
     asked = frozenset(tasks.tolist())
     jobs = []
     for split, all_tasks in enumerate(parts):
-        alone = [[one] for one in all_tasks if one.tested and one.number in asked]
-        pieces = [all_tasks] if whole else alone
-        jobs += [_Job(numbers, split, piece, False, path) for piece in pieces]
+        wanted_ones = [one for one in all_tasks if one.tested and one.number in asked]
+        jobs += [_Job(numbers, split, [one], False, path) for one in wanted_ones]
     return jobs
 
 

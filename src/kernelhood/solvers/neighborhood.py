@@ -16,7 +16,7 @@ that share its v_i, so the identity becomes diag(1/w) and v'v becomes sum_i v_i^
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -294,3 +294,63 @@ def centered_alignment_weights(Ks: Array, G: Array, target: Array, sample_weight
     v, _ = nearest_weights(M, target_products(Ks, centred, sample_weight))
     length = float(np.linalg.norm(v))
     return v / length if length > 0.0 else v
+
+
+class BoundTerms(NamedTuple):
+    r"""What the bound needs to know of the kernels.
+
+    Attributes
+    ----------
+    overlap : float
+        :math:`d'A^+b = 2\langle\Pi, \hat K\rangle`, with the projection :math:`\Pi` of the identity
+        onto the span of the kernels.
+    identity : float
+        :math:`d'A^+d = \lVert\Pi\rVert^2`.
+    rank : int
+        Dimension of the span.
+    excess : float
+        :math:`b'A^+b - 4c`, 0 for matrices :math:`\hat K` within the span and negative otherwise.
+    n_tasks : int
+        T, which only the printed prefactor asks for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood.inspection import BoundTerms
+    >>> K = np.diag([1.0, 3.0])
+    >>> terms = BoundTerms.from_tasks([[[np.vdot(K, K)]]], [[np.trace(K)]], [[0.5]])
+    >>> round(terms.overlap, 12), round(terms.identity, 12), terms.rank
+    (4.0, 1.6, 1)
+    """
+
+    overlap: float
+    identity: float
+    rank: int
+    excess: float
+    n_tasks: int = 1
+
+    @classmethod
+    def from_tasks(
+        cls,
+        grams: Sequence[Array] | Array,
+        traces: Sequence[Array] | Array,
+        neighborhoods: Sequence[Array] | Array,
+    ) -> Self:
+        r"""Sum the terms over tasks.
+
+        Parameters
+        ----------
+        grams : sequence of ndarray of shape (n_kernels, n_kernels)
+            Frobenius products of each task's base kernels.
+        traces : sequence of ndarray of shape (n_kernels,)
+            Their traces.
+        neighborhoods : sequence of ndarray of shape (n_kernels,)
+            Coefficients :math:`\kappa` of :math:`\hat K` on the base kernels.
+        """
+        overlap, identity, rank = 0.0, 0.0, 0
+        for G, d, kappa in zip(grams, traces, neighborhoods, strict=True):
+            gamma = identity_projection(G, d)
+            overlap += 2.0 * float(gamma @ G @ kappa)
+            identity += float(gamma @ G @ gamma)
+            rank += span_rank(G)
+        return cls(overlap, identity, rank, 0.0, len(neighborhoods))

@@ -57,22 +57,6 @@ def _carried(v: Array, loss: SampleLoss, before: SampleLoss) -> Array | None:
     return None if ratio is None else np.clip(stretched(v, before, ratio), loss.lower, loss.upper)
 
 
-def moved_start(blocks: Sequence[Block], solution: Solution) -> Solution:
-    """Return a solution as the start for any other loss, its dual vector made feasible there.
-
-    Parameters
-    ----------
-    blocks : sequence of Block
-        The problems to start.
-    solution : Solution
-        Of the same samples and kernels with another loss.
-    """
-    ends = np.cumsum([block.n_samples for block in blocks])[:-1]
-    parts = zip(blocks, np.split(solution.v, ends), strict=True)
-    sizes = [(block.units.box, block.loss.feasible(v / block.units.box)) for block, v in parts]
-    return valued(blocks, solution.weights, np.concatenate([box * v for box, v in sizes]))
-
-
 def valued(blocks: Sequence[Block], weights: Array, v: Array | None = None) -> Solution:
     """Return any weights and dual vector with their true values, as a solution to start from.
 

@@ -17,33 +17,30 @@ import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
-from kernelhood import estimators, kernels, losses, relations, search
+from kernelhood import estimators, kernels, losses, operators, relations, search
 from kernelhood._support import import_extra, whole_file
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
-from kernelhood.estimators.base import MultiTaskKernelModel
-from kernelhood.estimators.calibration import ConformalErrors, HeldOut, Sigmoid
+from kernelhood.estimators.base import MultiTaskModel
+from kernelhood.estimators.functions import Adapted, Functions, RelatedFunctions
 from kernelhood.estimators.landmark_function import LandmarkFunction
-from kernelhood.estimators.landmarks import LandmarkExpansion, Landmarks
+from kernelhood.estimators.landmarks import LandmarkExpansion, LandmarkMaps
 from kernelhood.estimators.multilevel import MultilevelModel
-from kernelhood.estimators.probability import Calibration
-from kernelhood.estimators.reading import stack_rows
-from kernelhood.estimators.related import Adapted
-from kernelhood.estimators.targets import TargetUnits
+from kernelhood.estimators.peers import PooledFunctions
+from kernelhood.estimators.targets import ClassTargets, NumberTargets, TargetUnits
 from kernelhood.estimators.training_rows import Units
-from kernelhood.inspection.model import BoundTerms
 from kernelhood.kernels import (
     Custom,
     Directions,
     Interaction,
     Kernel,
-    KernelBank,
     Normalized,
     inputs,
     terms,
 )
 from kernelhood.search.search import KernelSearchCV
+from kernelhood.solvers.neighborhood import BoundTerms
 from kernelhood.tables.model import TableModel
-from kernelhood.tables.moved import with_new_paths
+from kernelhood.tables.moved import Gone, with_functions, with_new_paths
 from kernelhood.tables.roles import TableEncoder
 
 #: Fitted arrays whose last axis, or last two, are the kernels.
@@ -53,42 +50,20 @@ _BY_KERNEL = (
     "specific_weights_",
     "neighborhood_weights_",
     "traces_",
-    "_matrix_weights",
-    "_own_weights",
-    "_kernel_sizes",
-    "_energy",
 )
 _BY_TWO_KERNELS = ("gram_",)
-#: Where weights of a kernel are; it may go only where all of them are 0.
-_WEIGHTS = ("weights_", "neighborhood_weights_", "_matrix_weights", "_own_weights")
 
 
-#: What describes the neighborhoods of a fit, on the whole bank.
-_NEIGHBORHOODS = (
-    "neighborhood_weights_",
-    "gram_",
-    "traces_",
-    "_own_alignments",
-    "_bends",
-    "_joint_bound",
-)
-
-
-def compact(model: Any, *, neighborhoods: bool = True) -> Any:
-    """Return a copy without what predictions do not need.
-
-    Kernels of weight 0 go, and so does a second copy of the support vectors. A table's model goes
-    without its neighborhoods as well, which stretch over the whole bank.
+def compact(model: Any) -> Any:
+    """Return a copy without what predictions do not need: kernels of weight 0 go.
 
     Parameters
     ----------
     model : TableModel, search, Pipeline or estimator of this library
         Fitted.
-    neighborhoods : bool
-        Whether to keep neighborhoods, and with them the kernels that only they use.
     """
     if isinstance(model, TableModel):
-        small = compact(model.estimator, neighborhoods=False)
+        small = compact(model.estimator)
         return _with(model, estimator=small, record=json.dumps(model.record))
     if isinstance(model, Pipeline):
         steps = [(name, compact(step)) for name, step in model.steps]
@@ -104,25 +79,7 @@ def compact(model: Any, *, neighborhoods: bool = True) -> Any:
         return _with(model, **without_code(model), best_estimator_=best)
     if isinstance(model, TransformedTargetRegressor):
         return _with(model, regressor_=compact(model.regressor_))
-    if not isinstance(model, MultiTaskKernelModel):
-        return model
-    _refuse_code(model)
-    small = copy.copy(model)
-    if not neighborhoods:
-        _forget(small, _NEIGHBORHOODS)
-        # The parameter is the bank before any kernel went.
-        small.kernels = None
-    if hasattr(model, "weights_"):
-        small = _with_used_kernels(small)
-    _forget(small, ("_all_support",))
-    if hasattr(small, "_problems"):
-        # The training rows are for levels that are asked for later: those there are stay.
-        small._problems = []
-        levels = small._at_level.items()
-        small._at_level = {
-            level: compact(one, neighborhoods=neighborhoods) for level, one in levels
-        }
-    return small
+    return _with_used_kernels(copy.copy(model)) if hasattr(model, "functions_") else model
 
 
 def restored(model: Any) -> Any:
@@ -146,17 +103,9 @@ def restored(model: Any) -> Any:
     elif isinstance(model, Pipeline):
         for _, step in model.steps:
             restored(step)
-    elif hasattr(model, "_support_task") and not hasattr(model, "_all_support"):
-        model._all_support = stack_rows(model.support_vectors_)
-    for one in getattr(model, "_at_level", {}).values():
-        restored(one)
+    else:
+        with_functions(model)
     return model
-
-
-def _forget(model: Any, names: Iterable[str]) -> None:
-    for name in names:
-        if name in vars(model):
-            delattr(model, name)
 
 
 def _with(model: Any, **changed: Any) -> Any:
@@ -167,21 +116,15 @@ def _with(model: Any, **changed: Any) -> Any:
 
 def _with_used_kernels(model: Any) -> Any:
     """Return the model with only the kernels that some task or neighborhood uses."""
-    bank = model._bank
-    if len(bank) != model.weights_.shape[-1] or getattr(model, "_adapted", None):
+    functions = model.functions_
+    _refuse_code(functions.bank)
+    used = functions.used_kernels
+    neighborhoods = getattr(model, "neighborhood_weights_", None)
+    if used is not None and neighborhoods is not None and np.size(neighborhoods):
+        used = used | neighborhoods.any(axis=0)
+    if used is None or used.all() or not used.any():
         return model
-    if getattr(model, "_expansion", None) is not None:
-        return model  # landmarks name the kernels that they serve, which are those with weight
-    used = np.zeros(len(bank), dtype=bool)
-    for name in _WEIGHTS:
-        values = getattr(model, name, None)
-        if values is not None and np.size(values):
-            used |= np.asarray(values).reshape(-1, len(bank)).any(axis=0)
-    if used.all() or not used.any():
-        return model
-    kept = np.flatnonzero(used).tolist()
-    names = [bank.names[k] for k in kept]
-    model._bank = KernelBank([bank[k] for k in kept], names=names, inputs=bank.inputs)
+    model.functions_ = functions.with_kernels(used)
     for name in (*_BY_KERNEL, *_BY_TWO_KERNELS):
         values = getattr(model, name, None)
         if values is not None and np.size(values):
@@ -190,8 +133,8 @@ def _with_used_kernels(model: Any) -> Any:
     return model
 
 
-def _refuse_code(model: MultiTaskKernelModel) -> None:
-    for core in _cores(getattr(model, "_bank", ())):
+def _refuse_code(bank: Iterable[Kernel]) -> None:
+    for core in _cores(bank):
         if isinstance(core, Custom):
             raise ValueError(
                 f"kernels holds the function {getattr(core.function, '__name__', core.function)!r}:"
@@ -249,21 +192,23 @@ def _told(value: Any, known: dict[int, Any]) -> Any:
 _TABLES = (TableEncoder, TableModel)
 _SEARCHES = (
     search.KernelSearchCV,
-    search.LeaveTasksOut,
     search.TaskShuffleSplit,
     search.TaskStratifiedKFold,
-    search.TaskTimeSplit,
 )
 _PARTS = (
     BoundTerms,
-    Calibration,
-    Sigmoid,
     Adapted,
     TargetUnits,
     LandmarkExpansion,
-    Landmarks,
-    ConformalErrors,
-    HeldOut,
+    LandmarkMaps,
+    Functions,
+    RelatedFunctions,
+    PooledFunctions,
+    ClassTargets,
+    NumberTargets,
+    operators.Dense,
+    operators.Landmarks,
+    Gone,
     AdditiveFunction,
     LandmarkFunction,
     Scaled,
@@ -273,7 +218,6 @@ _PARTS = (
     terms.Levels,
     terms.Smooth,
     terms.Radial,
-    terms.Landmarked,
     kernels.KernelBank,
     kernels.AutoBank,
     inputs.FittedInputs,
@@ -301,7 +245,7 @@ def trusted_types() -> list[str]:
     """
     found: list[type[Any]] = [*_TABLES, *_SEARCHES, *_PARTS]
     for room, base in (
-        (estimators, (MultiTaskKernelModel, MultilevelModel)),
+        (estimators, (MultiTaskModel, MultilevelModel)),
         (kernels, kernels.Kernel),
         (relations, relations.TaskRelation),
         (losses, losses.Loss),
@@ -339,7 +283,7 @@ def carried(value: Any) -> bool:
 
 
 #: Of the file. A larger number means that older versions cannot read it.
-FORMAT = 2
+FORMAT = 3
 
 _HEADER = "kernelhood.json"
 _SCHEMA = "schema.json"
@@ -468,7 +412,7 @@ def load(path: str | PathLike[str]) -> Any:
         )
     known = trusted_types()
     try:
-        if header.format == 1:
+        if header.format < FORMAT:
             content = with_new_paths(content)
         foreign = foreign_types(content)
         if foreign:
@@ -482,7 +426,7 @@ def load(path: str | PathLike[str]) -> Any:
     except Exception as error:  # a tampered file can fail anywhere in skops
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ModelFileError(f"{path} is damaged: {reason}") from error
-    kinds = (MultiTaskKernelModel, MultilevelModel, TableModel, *SEARCHES)
+    kinds = (MultiTaskModel, MultilevelModel, TableModel, *SEARCHES)
     if not isinstance(model, kinds) and not hasattr(model, "steps"):
         raise ModelFileError(f"{path} holds no model: {type(model).__name__}.")
     return model
@@ -514,7 +458,7 @@ def _packed(model: Any, command: str | None) -> bytes:
     sio = import_extra("skops.io", "table")
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     fitted = last.estimator if isinstance(last, TableModel) else last
-    kinds = (MultiTaskKernelModel, MultilevelModel, *SEARCHES)
+    kinds = (MultiTaskModel, MultilevelModel, *SEARCHES)
     if not isinstance(fitted, kinds) or not hasattr(fitted, "tasks_"):
         raise ValueError(
             f"model must be a fitted estimator or search of kernelhood, a Pipeline that ends in "
@@ -552,9 +496,9 @@ def _header(content: bytes, path: str | PathLike[str]) -> ModelHeader:
     except zipfile.BadZipFile as error:
         what = "a pickle, which could run anything" if content[:1] == b"\x80" else "something else"
         raise ModelFileError(f"{path} is no model of kernelhood but {what}.") from error
-    except ModelFileError:
-        raise
-    except Exception as error:  # unpacking fails in many ways
+    except (ValueError, RuntimeError, NotImplementedError, OSError, EOFError) as error:
+        if isinstance(error, ModelFileError):
+            raise
         raise ModelFileError(f"{path} is damaged: {error}") from error
     return _checked_header(found, path)
 
