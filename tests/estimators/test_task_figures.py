@@ -128,3 +128,14 @@ def test_unknown_names_are_named(regressor):
         regressor.plot_effect("weight")
     with pytest.raises(ValueError, match="task='t9' was not in the fit: give 't0'"):
         regressor.plot_task("t9")
+
+
+def test_dates_that_matplotlib_cannot_draw_are_years():
+    rng = np.random.default_rng(0)
+    x = pd.Series(np.array(["0092-11-18", "0150-01-01", "0300-06-01"] * 8, dtype="datetime64[s]"))
+    y = np.tile([0.0, 1.0, 2.0], 8) + 0.1 * rng.normal(size=24)
+    model = kh.KernelhoodRegressor().fit(x.to_frame("when"), y, task=np.arange(24) % 2)
+    ax = model.plot_effect("when")
+    low, high = ax.get_xlim()
+    assert 50.0 < low < 95.0
+    assert 300.0 < high < 350.0

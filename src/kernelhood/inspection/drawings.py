@@ -22,6 +22,8 @@ from kernelhood.inspection.style import (
 
 MAIN, WARM, BAD = COLOURS[0], COLOURS[1], COLOURS[2]
 _SIZE = (5.0, 3.6)
+#: Years that are drawn as dates, with room for the margins of a figure.
+_YEARS, _DAYS_OF_A_YEAR = (1000.0, 9000.0), 365.2425
 #: With so many tasks each is named, or has a bar.
 _FEW, _BARS, _NAMED = 8, 30, 5
 #: Colours of the parts of the variance.
@@ -146,7 +148,7 @@ def draw_effect(
         Where to draw.
     """
     ax = new_axes(ax, _SIZE)
-    points = at.astype("datetime64[D]") if kind == "date" else at
+    points = _as_dates(at) if kind == "date" else at
     drawn = f"{len(tasks)} of {n_tasks:,} tasks" if len(tasks) < n_tasks else f"{n_tasks} tasks"
     style = {"color": WARM, "lw": 1.0, "alpha": 0.75 if len(tasks) <= _BARS else 0.45}
     mark = "o" if kind == "category" else None
@@ -159,6 +161,14 @@ def draw_effect(
     if kind == "category":
         name_ticks(ax.xaxis, list(levels), inches=size_of(ax)[0])
     return _finish(ax, *labels)
+
+
+def _as_dates(days: Array) -> Any:
+    """Return days since 1970 as dates, or as years if they are beyond what matplotlib can draw."""
+    years = 1970.0 + days / _DAYS_OF_A_YEAR
+    if years.min() < _YEARS[0] or years.max() > _YEARS[1]:
+        return years
+    return days.astype("datetime64[D]")
 
 
 def draw_reliability(

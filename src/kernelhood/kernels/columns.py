@@ -104,7 +104,9 @@ def numbers(column: Any) -> tuple[Array, AnyArray]:
         Entries that are neither numbers nor missing.
     """
     pd = import_extra("pandas", "table")
-    if is_text(column):
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        values, wrong = column.to_numpy().astype(np.float64), np.zeros(len(column), dtype=bool)
+    elif is_text(column):
         values, wrong = _read_numbers(column)
     elif pd.api.types.is_datetime64_any_dtype(column.dtype) or column.dtype.kind == "c":
         values, wrong = np.full(len(column), np.nan), np.ones(len(column), dtype=bool)
