@@ -22,8 +22,11 @@ def lowest(requirements: list[str]) -> list[str]:
 def main() -> None:
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     extras = [one for name in EXTRAS for one in project["optional-dependencies"][name]]
-    print("\n".join(sorted(lowest([*project["dependencies"], *extras]))))
+    print("\n".join([*sorted(lowest([*project["dependencies"], *extras])), *OF_THAT_TIME]))
 
+
+#: What the lowest versions bring along, before it warned of how they use it.
+OF_THAT_TIME = ("pyparsing<3.3",)
 
 #: The extras of the tests, and those that they include.
 EXTRAS = ("dev", "bench", "dask", "data", "table", "plot", "pandas")

@@ -19,7 +19,7 @@ import numpy as np
 import kernelhood as kh
 
 
-def made(kind: str, n_tasks: int = 30, n_samples: int = 40):
+def made(kind: str, n_tasks: int = 15, n_samples: int = 30):
     """Return tasks of the library's own maker, the same in every run."""
     return kh.datasets.make_multitask(
         n_tasks=n_tasks, n_samples=n_samples, kind=kind, random_state=0

@@ -86,7 +86,7 @@ def test_cut_gzip_is_an_error(path, home):
     ],
 )
 def test_damaged_line_is_named(path, home, line, problem):
-    with path.open("a") as file:
+    with path.open("a", encoding="utf-8") as file:
         file.write(line)
     with pytest.raises(DataFileError, match=problem):
         load_letter(home, pairs=["a/g"])

@@ -59,7 +59,9 @@ def test_the_summary_says_it_in_shares(fitted):
     assert lines[0] == "KernelhoodRegressor: 6 tasks, 120 rows"
     assert any("of each task: z (linear)" in line for line in lines)
     assert any(line.endswith("%  noise") for line in lines)
-    assert len(fitted.summary(most=1).splitlines()) == 3
+    assert lines[-1].startswith("root mean squared error of left-out rows: model 0.")
+    assert "one-hot ridge" in lines[-1]
+    assert len(fitted.summary(most=1).splitlines()) == 4
 
 
 def test_standard_deviations_are_those_of_new_targets(fitted):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import kernelhood as kh
-from kernelhood.estimators.intervals import Scores
+from kernelhood.estimators.intervals import Scores, learned_apart
 from tests.estimators.test_kernelhood import make_table
 
 
@@ -78,6 +78,20 @@ def test_intervals_cover_as_often_as_they_say(coverage):
         ends = model.predict_interval(X[120:], task=task[120:], coverage=coverage)
         shares.append(covered(ends, y[120:]))
     assert np.mean(shares) == pytest.approx(coverage, abs=0.06)
+
+
+def test_weights_of_the_scores_have_not_seen_the_row(fitted):
+    """Another target of a row changes its own residual by as much, and not its variance."""
+    function, noise = fitted._function, fitted._noise_variance_of_a_row
+    given = fitted._candidates, fitted._tau, noise, list(np.arange(120)[:, None])
+    residual, variance = learned_apart(function, *given)
+    z = function.targets[:, 0].copy()
+    z[33] += 2.0
+    other = replace(function, a=function._factors[0].solve(z)[:, None])
+    changed, same = learned_apart(other, *given)
+    assert changed[33] - residual[33] == pytest.approx(2.0, abs=1e-6)
+    assert same[33] == pytest.approx(variance[33], rel=1e-6)
+    assert not np.allclose(same, variance, rtol=1e-6)
 
 
 def test_tasks_whose_errors_are_larger_get_longer_intervals():

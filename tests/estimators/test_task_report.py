@@ -49,6 +49,21 @@ def test_alone_a_task_has_only_its_own_rows(fitted):
     assert model.task_report().alone[3] == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-8)
 
 
+def test_alone_is_the_same_with_landmarks():
+    rng = np.random.default_rng(0)
+    task, X = np.repeat(np.arange(4), 20), rng.normal(size=(80, 2))
+    y = np.sin(2.0 * X[:, 0] * X[:, 1]) + task + 0.1 * rng.normal(size=80)
+    model = kh.KernelhoodRegressor(operator="landmarks").fit(X, y, task=task)
+    squares = []
+    for row in np.flatnonzero(task == 2):
+        groups = np.where(task == 2, 80 + np.arange(80), 0)
+        groups[row] = 0
+        squares.append(model.left_out(groups)[0][row] ** 2)
+    report = model.task_report()
+    assert report.alone[2] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-6)
+    assert all(np.isfinite(one).all() for one in report.parts.values())
+
+
 @pytest.mark.parametrize("kind", ["regression", "classification"])
 def test_the_report_is_a_table(fitted, kind):
     model, y, task = fitted
@@ -152,3 +167,11 @@ def test_shares_of_a_task_leave_the_group_out():
     expected = [(8.0 + 4.0) / 3.0, (6.0 + 5.0) / 3.0, (4.0 + 13.0 / 3.0) / 3.0, 4.0]
     assert overall[0] == 4.0
     np.testing.assert_allclose(found[:, 0], expected)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tasks_with_functions_of_their_own_are_not_helped(seed):
+    X, y, task = made_tasks(seed, n_tasks=12, n_rows=12, odd=2)
+    report = kh.KernelhoodRegressor().fit(X, y, task=task).task_report()
+    assert HELPED not in report.sharing[10:]
+    assert report.gain[:10].mean() > max(report.gain[10:])

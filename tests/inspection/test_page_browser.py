@@ -23,6 +23,7 @@ const behind = one => { for (; one; one = one.parentElement) {
 const found = {};
 document.querySelectorAll("h1,h2,p,li,dt,dd,pre,td,th button,figcaption,svg text").forEach(one => {
   if (!one.textContent.trim() || !one.getClientRects().length) return;
+  if (one.closest("#task-map") && !isNaN(one.textContent)) return;  // inside a cell of the map
   const style = getComputedStyle(one), ink = one.closest("svg") ? style.fill : style.color;
   const a = light(ink), b = light(behind(one));
   const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -251,10 +251,19 @@ class AdditiveFunction:
 
     def alone(self, rows: Indices) -> AdditiveFunction:
         """Return what some training rows tell without the others, at the same weights."""
-        E, groups, noise = self.E[rows], self.groups[:, rows], self.noise[rows]
-        own = replace(self, E=E, groups=groups, noise=noise, a=self.a[rows])
+        parts = self.E[rows], self.groups[:, rows], self.a[rows], self._whole_noise(rows)
+        own = AdditiveFunction(self.scaled, self.names, self.weights, *parts)
         pairs = zip(own._factor_of, self.targets[rows].T, strict=True)
         return replace(own, a=np.column_stack([factor.solve(z) for factor, z in pairs]))
+
+    def _whole_noise(self, rows: Indices) -> Array:
+        """Return all of the variance of some training rows that no other row shares."""
+        return np.asarray(self.noise[rows])
+
+    def with_weights(self, weights: Array) -> AdditiveFunction:
+        """Return the part of the function that other weights give to the same coefficients."""
+        parts = self.E, self.groups, self.a, self.noise
+        return AdditiveFunction(self.scaled, self.names, weights, *parts)
 
     @cached_property
     def targets(self) -> Array:

@@ -310,6 +310,11 @@ class LandmarkFunction(AdditiveFunction):
         model = rows.model(self.scaled, flags, 1.0, np.arange(len(self.E)))
         return model.factors(model.joined(self.weights, 1.0))
 
+    def _whole_noise(self, rows: Indices) -> Array:
+        features, sizes = _all_features(self.scaled, self.E[rows], self._used)
+        missed = _missed(self.scaled, features, sizes) @ self.weights.sum(axis=0)
+        return np.asarray(self.noise[rows] + missed[:, None])
+
     def _variance(self, E: Array, places: Indices) -> Array:
         features, sizes = _all_features(self.scaled, E, self._used)
         owner, unknown = np.repeat(np.arange(len(sizes)), sizes), places < 0

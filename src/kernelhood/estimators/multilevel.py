@@ -409,7 +409,8 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_told"}
+        left_out = ("_told", "_known_scores")
+        return {k: value for k, value in super().__getstate__().items() if k not in left_out}
 
     def _as_given(self, values: Array) -> Array:
         """Return values of training rows where their targets were given, NaN for the others."""

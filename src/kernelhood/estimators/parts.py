@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -57,8 +57,9 @@ def sizes_by_task(function: AdditiveFunction, task: Indices) -> Iterator[tuple[i
     for level, term in np.argwhere(function.weights > 0.0).tolist():
         weights = np.zeros_like(function.weights)
         weights[level, term] = function.weights[level, term]
-        part = replace(function, weights=weights)
-        values = values_at(part, function.E, function.groups) - INTERCEPT * function.a.sum(axis=0)
+        values = values_at(
+            function.with_weights(weights), function.E, function.groups
+        ) - INTERCEPT * function.a.sum(axis=0)
         squares = np.mean((values - values.mean(axis=0)) ** 2, axis=1)
         yield level, term, np.bincount(task, squares) / count
 

@@ -238,7 +238,7 @@ def _digits(spread: float) -> int:
 def ink_on(colour: Any) -> str:
     """Return the colour of text that can be read on another one."""
     red, green, blue = import_extra("matplotlib.colors", "plot").to_rgb(colour)
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else INK
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else "#101010"
 
 
 def colour_bar(ax: Any, image: Any, text: str) -> None:
