@@ -66,12 +66,12 @@ def draw_errors(
         ax.set_xscale("log")
         ax.set_yscale("log")
     ax.plot(ends, ends, color=FAINT, lw=1.0, zorder=0)
-    few = range(len(names)) if len(names) <= _FEW else np.flatnonzero(kinds == "hurt")[:_NAMED]
-    short = short_names(names, 16)
-    for place in few:
+    hurt = np.flatnonzero(kinds == "hurt")
+    few = np.arange(len(names)) if len(names) <= _FEW else hurt[: len(hurt) * (len(hurt) <= _NAMED)]
+    for place, one in zip(few, short_names([names[place] for place in few], 16), strict=True):
         at = (alone[place], error[place])
         offset = {"xytext": (5, 4), "textcoords": "offset points"}
-        ax.annotate(short[place], at, color=INK, fontsize=8, **offset)
+        ax.annotate(one, at, color=INK, fontsize=8, **offset)
     return _finish(ax, f"{unit} without the other tasks", "with all tasks")
 
 
@@ -98,8 +98,11 @@ def draw_shares(parts: dict[str, Array], names: Sequence[Any], *, ax: Any) -> An
         share = (values / whole)[order]
         colour = _PARTS.get(name) or next(groups, OTHER)
         label = f"{name} {100.0 * float(values.sum() / whole.sum()):.0f} %"
-        height = 1.0 if many else 0.76
-        ax.barh(places, share, left=left, height=height, color=colour, label=label, linewidth=0.0)
+        look = {"color": colour, "label": label, "linewidth": 0.0}
+        if many:  # one shape, and not thousands of bars
+            ax.fill_betweenx(places, left, left + share, step="mid", **look)
+        else:
+            ax.barh(places, share, left=left, height=0.76, **look)
         left = left + share
     ax.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6))
     if many:
