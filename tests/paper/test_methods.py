@@ -21,6 +21,7 @@ from kernelhood.paper.methods import (
     make_estimator,
     make_grid,
     offered_methods,
+    with_relations,
 )
 from kernelhood.paper.protocol import METRICS, TABLE_1
 from kernelhood.paper.rivals import RIVALS, make_rival
@@ -44,7 +45,10 @@ def test_grids_name_parameters_of_either_estimator(method, grid, kind):
     for one in candidates(method, grid, kind, grouped=True):
         estimator = make_estimator(one.method, kind, {"a": 1}, **one.settings)
         assert is_kind(estimator)
-        for part in one.grid if isinstance(one.grid, list) else [one.grid]:
+        grid_of = one.grid
+        if "relation" in estimator.get_params():
+            grid_of = with_relations(grid_of, estimator.relation)
+        for part in grid_of if isinstance(grid_of, list) else [grid_of]:
             assert set(part) <= set(estimator.get_params())
             assert all(part.values())
 

@@ -324,8 +324,7 @@ def _written(parameters: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in parameters.items():
         if isinstance(value, TaskRelation):
-            cost = getattr(value, "specific_cost", None)
-            name, value = "specific_cost", getattr(value, "own_cost", cost)
+            name, value = "specific_cost", getattr(value, "specific_cost", None)
         found[name] = _finite(value)
     return found
 

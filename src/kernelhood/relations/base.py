@@ -306,6 +306,11 @@ class Effects(TaskRelation):
         self.between_costs = tuple(np.broadcast_to(given, (n,)).tolist()) if n else ()
 
     @property
+    def specific_cost(self) -> float:
+        """How many times more what a task has for itself costs."""
+        return self.own_cost
+
+    @property
     def content(self) -> Hashable:
         """What is equal for equal matrices in between."""
         return ()

@@ -14,7 +14,8 @@ import numpy as np
 from kernelhood._support import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.multilevel import MultilevelModel
-from kernelhood.estimators.reading import as_objects, some_of
+from kernelhood.estimators.peers import PooledClassifier, PooledRegressor
+from kernelhood.estimators.reading import as_objects, names_without_task, some_of
 from kernelhood.kernels.columns import as_pandas, is_text, labels, numbers
 from kernelhood.tables.roles import REGRESSION, shown
 
@@ -243,7 +244,7 @@ class FramedModel:
         """Return a column of text as what the model was fitted to: categories, or numbers."""
         if not is_text(column) or isinstance(self._inner, MultilevelModel):
             return column
-        places = {name: k for k, name in enumerate(self._inner._names_without_task() or ())}
+        places = {name: k for k, name in enumerate(names_without_task(self._inner) or ())}
         known = self._inner._categories.get(places.get(column.name), ())
         if known:
             return self._as_known(column, known)
@@ -260,8 +261,9 @@ class FramedModel:
 
     def _placed(self, task: AnyArray, unseen: str) -> AnyArray:
         """Return what each row's prediction rests on; let the model predict unseen tasks."""
-        one_function = getattr(self._inner, "_one_function", False)
-        if one_function:  # No task is unseen to a model that has forgotten them.
+        if isinstance(
+            self._inner, (PooledClassifier, PooledRegressor)
+        ):  # No task is unseen to a model that has forgotten them.
             return np.full(len(task), OWN, dtype=object)
         seen = set(self._last.tasks_)
         strange = [name for name in dict.fromkeys(task.tolist()) if name not in seen]

@@ -192,8 +192,10 @@ def _told(value: Any, known: dict[int, Any]) -> Any:
 _TABLES = (TableEncoder, TableModel)
 _SEARCHES = (
     search.KernelSearchCV,
+    search.LeaveTasksOut,
     search.TaskShuffleSplit,
     search.TaskStratifiedKFold,
+    search.TaskTimeSplit,
 )
 _PARTS = (
     BoundTerms,
@@ -218,6 +220,7 @@ _PARTS = (
     terms.Levels,
     terms.Smooth,
     terms.Radial,
+    terms.Landmarked,
     kernels.KernelBank,
     kernels.AutoBank,
     inputs.FittedInputs,
@@ -496,9 +499,9 @@ def _header(content: bytes, path: str | PathLike[str]) -> ModelHeader:
     except zipfile.BadZipFile as error:
         what = "a pickle, which could run anything" if content[:1] == b"\x80" else "something else"
         raise ModelFileError(f"{path} is no model of kernelhood but {what}.") from error
-    except (ValueError, RuntimeError, NotImplementedError, OSError, EOFError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+    except ModelFileError:
+        raise
+    except Exception as error:  # unpacking fails in many ways
         raise ModelFileError(f"{path} is damaged: {error}") from error
     return _checked_header(found, path)
 
