@@ -84,7 +84,7 @@ def test_bench_hands_its_arguments_on(monkeypatch):
     assert main(["bench"]) == 0
     words = "bench letter load --runs 20 --grid paper --metric auc nmse --train-fraction 0.3 -q"
     more = "--methods mt-onmkl --seed 7 --data-home data --out here --jobs 2 --scheduler tcp://h:1"
-    more += " --known rows.csv"
+    more += " --known rows.csv --no-stratify"
     assert main([*words.split(), *more.split()]) == 0
     (first, settings), (second, others) = calls
     assert first == (["digits"], "report")
@@ -94,6 +94,7 @@ def test_bench_hands_its_arguments_on(monkeypatch):
         "runs": 3,
         "metric": None,
         "train_fraction": 0.2,
+        "stratify": True,
         "grid": "quick",
         "seed": 0,
         "data_home": None,
@@ -109,6 +110,7 @@ def test_bench_hands_its_arguments_on(monkeypatch):
         "runs": 20,
         "metric": ["auc", "nmse"],
         "train_fraction": 0.3,
+        "stratify": False,
         "grid": "paper",
         "seed": 7,
         "data_home": "data",
@@ -128,7 +130,8 @@ def test_bench_draws_results_again(monkeypatch, tmp_path, capsys):
 
     monkeypatch.setattr("kernelhood.cli.bench.report_results", report_results)
     assert main(["bench", "--results", "results.csv"]) == 1
-    assert calls == [(("results.csv", None), {"command": "kernelhood bench --results results.csv"})]
+    settings = {"methods": None, "command": "kernelhood bench --results results.csv"}
+    assert calls == [(("results.csv", None), settings)]
     assert capsys.readouterr().out == "drawn\n"
 
 

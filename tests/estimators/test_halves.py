@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 import kernelhood as kh
-from kernelhood.estimators import kernelhood, training_rows
+from kernelhood.estimators import kernelhood, training_rows, trust
 from kernelhood.estimators import model_choice as halves
 from kernelhood.solvers import likelihoods
 from kernelhood.solvers.gaussian import Level, Model, Point, Terms, maximise_evidence
@@ -94,7 +94,8 @@ def test_twins_in_other_tasks_do_not_count_as_knowledge(monkeypatch):
         model = kh.KernelhoodRegressor().fit(*train, task=np.repeat(np.arange(4), 100))
     covered = []
     for events in (training_rows.same_events, lambda E, z, task: np.arange(len(E))):
-        monkeypatch.setattr(kernelhood, "same_events", events)
+        monkeypatch.setattr(trust, "same_events", events)
+        model._known_scores = {}
         ends = model.predict_interval(X[100:], task=first, coverage=0.9)
         covered.append(np.mean((ends[:, 0] <= y[100:]) & (y[100:] <= ends[:, 1])))
     assert covered[0] > max(0.8, covered[1] + 0.03)

@@ -322,7 +322,7 @@ def test_a_search_scores_what_plain_fits_score(grid, n_models):
     points = search.cv_results_["params"]
     expected = by_hand(points, splits, tol=1e-8)
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, atol=2e-3)
-    assert np.ptp(expected) > 0.02
+    assert np.ptp(expected) > 0.01  # five times what the scores may differ by
 
 
 def test_a_search_with_an_old_model():

@@ -87,10 +87,9 @@ def test_a_level_is_a_share(level):
 
 
 def test_names_stand_for_losses_with_their_own_parameter():
-    assert as_loss("epsilon_insensitive", 0.2, 0.9) == EpsilonInsensitive(0.2)
+    assert as_loss("epsilon_insensitive", 0.2) == EpsilonInsensitive(0.2)
     assert as_loss(Quantile(0.9), 0.2) == Quantile(0.9)
-    assert as_loss("squared", 0.2, 0.9) == Squared()
-    assert as_loss(Quantile(0.3), 0.2, 0.9) == Quantile(0.3)
+    assert as_loss("squared", 0.2) == Squared()
     keys = {Quantile(0.3).key, Quantile(0.4).key, Squared().key, EpsilonInsensitive(0.3).key}
     assert len(keys) == 4
 

@@ -139,7 +139,7 @@ def test_a_phone_keeps_the_heads_of_other_tables_which_scroll_in_their_boxes(pag
         getComputedStyle(table.parentElement).overflowX,
       ])"""
     found = page.execute_script(script)
-    assert len(found) == 2
+    assert len(found) == 3
     assert all(height > 0 and right <= 390 for height, right, _ in found)
     assert {overflow for *_, overflow in found} == {"auto"}
 

@@ -92,6 +92,12 @@ class MultiTaskModel(BaseEstimator):
         Columns of X seen in `fit`.
     feature_names_in_ : ndarray of str
         Their names, where X was a data frame.
+
+    Examples
+    --------
+    >>> import kernelhood as kh
+    >>> issubclass(kh.ITLClassifier, MultiTaskModel)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -439,8 +445,6 @@ class MultiTaskModel(BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         tags.target_tags.multi_output = not self._method.one_function
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = self._method.many_classes
         return tags
 
 

@@ -14,6 +14,7 @@ from kernelhood.estimators.base import MultiTaskModel, NeighborhoodModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import documented
 from kernelhood.estimators.method import Method
+from kernelhood.estimators.targets import two_class_tags
 from kernelhood.estimators.training import TaskKernels, fit_svm
 from kernelhood.inspection.model import Neighborhood, cosine
 from kernelhood.solvers.neighborhood import (
@@ -142,6 +143,7 @@ class KTAClassifier(ClassifierMixin, NeighborhoodModel):
 
     _method = KTA
     score = MultiTaskModel.score  # the mixin's own knows no tasks
+    __sklearn_tags__ = two_class_tags
 
     def __init__(
         self,

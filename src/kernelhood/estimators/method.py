@@ -55,6 +55,12 @@ class Method(ABC):
         path.
     n_jobs : int, optional
         Threads over tasks.
+
+    Examples
+    --------
+    >>> from kernelhood.estimators.mtonmkl import MTONMKL
+    >>> issubclass(MTONMKL, Method), MTONMKL.path_parameters
+    (True, ('eta', 'beta', 'radius'))
     """
 
     kernels: Any

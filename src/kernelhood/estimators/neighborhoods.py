@@ -18,6 +18,7 @@ from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import documented
 from kernelhood.estimators.functions import Functions
 from kernelhood.estimators.method import Method
+from kernelhood.estimators.targets import two_class_tags
 from kernelhood.estimators.training import TaskKernels
 from kernelhood.inspection.model import Neighborhood, alignment, cosine, places_of
 from kernelhood.kernels import AutoBank, Gaussian, KernelBank
@@ -248,6 +249,7 @@ class RPKLClassifier(ClassifierMixin, _BentModel):
 
     _method = RPKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
+    __sklearn_tags__ = two_class_tags
 
     def __init__(
         self,
@@ -365,6 +367,7 @@ class ONJKLClassifier(ClassifierMixin, _BentModel):
 
     _method = ONJKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
+    __sklearn_tags__ = two_class_tags
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ from kernelhood.estimators.reading import (
     read_points,
     split_by_label,
 )
-from kernelhood.estimators.targets import NumberTargets, Targets
+from kernelhood.estimators.targets import NumberTargets, Targets, two_class_tags
 from kernelhood.estimators.training import TaskKernels, fit_svm
 from kernelhood.kernels import Custom, KernelBank
 from kernelhood.operators import one_task
@@ -98,6 +98,7 @@ class ITLClassifier(ClassifierMixin, MultiTaskModel):
 
     _method = ITL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
+    __sklearn_tags__ = two_class_tags
 
     def __init__(
         self,
@@ -267,6 +268,7 @@ class MTMKLClassifier(ClassifierMixin, _SharedModel):
 
     _method = MTMKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
+    __sklearn_tags__ = two_class_tags
 
     def __init__(
         self,
@@ -359,6 +361,7 @@ class AVMTMKLClassifier(ClassifierMixin, MultiTaskModel):
 
     _method = AVMTMKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
+    __sklearn_tags__ = two_class_tags
 
     def __init__(
         self,
@@ -490,6 +493,7 @@ class PooledClassifier(ClassifierMixin, MultiTaskModel):
 
     _method = Pooled
     score = MultiTaskModel.score  # the mixin's own knows no tasks
+    __sklearn_tags__ = two_class_tags
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
+from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
@@ -400,3 +400,10 @@ def _standardizes(params: Mapping[str, Any]) -> bool:
 def targets_type(kind: type[Any]) -> type[Targets]:
     """Return what the targets of a class of estimators are."""
     return ClassTargets if issubclass(kind, ClassifierMixin) else NumberTargets
+
+
+def two_class_tags(model: ClassifierMixin) -> Tags:
+    """Return scikit-learn's tags of a classifier whose tasks have two classes each."""
+    tags = ClassifierMixin.__sklearn_tags__(model)
+    tags.classifier_tags.multi_class = False
+    return tags
