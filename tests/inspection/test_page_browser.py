@@ -124,6 +124,8 @@ def test_every_table_is_sorted_by_a_click(page, table):
 def test_every_task_is_there(browser, files):
     set_width(browser, 1440)
     browser.get(files[2000].as_uri())
+    wait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait(browser, 30)
+    wait.until(lambda page: len(column(page, "by-task", 0)) == 2000)  # a large page takes a while
     assert len(set(column(browser, "by-task", 0))) == 2000
 
 
