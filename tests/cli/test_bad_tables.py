@@ -31,10 +31,10 @@ def written(rows):
     return file.getvalue().encode("utf-8", "surrogatepass")
 
 
-def test_many_more_columns_than_rows(tmp_path, capsys):
-    head = ["task", "y", *(f"c{number}" for number in range(600))]
+def test_thousands_of_columns(tmp_path, capsys):
+    head = ["task", "y", *(f"c{number}" for number in range(2_000))]
     rows = [
-        ["ab"[row % 2], row % 3 * 0.5 + row, *((row * number) % 7 for number in range(600))]
+        ["ab"[row % 2], row % 3 * 0.5 + row, *((row * number) % 7 for number in range(2_000))]
         for row in range(12)
     ]
     assert fit(written([head, *rows]), tmp_path, capsys)[0] == 0
