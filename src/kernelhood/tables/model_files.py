@@ -40,7 +40,6 @@ from kernelhood.kernels import (
 from kernelhood.search.search import KernelSearchCV
 from kernelhood.solvers.neighborhood import BoundTerms
 from kernelhood.tables.model import TableModel
-from kernelhood.tables.moved import Gone, with_functions, with_new_paths
 from kernelhood.tables.roles import TableEncoder
 
 #: Fitted arrays whose last axis, or last two, are the kernels.
@@ -103,8 +102,6 @@ def restored(model: Any) -> Any:
     elif isinstance(model, Pipeline):
         for _, step in model.steps:
             restored(step)
-    else:
-        with_functions(model)
     return model
 
 
@@ -210,7 +207,6 @@ _PARTS = (
     NumberTargets,
     operators.Dense,
     operators.Landmarks,
-    Gone,
     AdditiveFunction,
     LandmarkFunction,
     Scaled,
@@ -287,6 +283,9 @@ def carried(value: Any) -> bool:
 
 #: Of the file. A larger number means that older versions cannot read it.
 FORMAT = 3
+
+#: Modules whose types files of this form have under another name.
+_MOVED: dict[str, str] = {}
 
 _HEADER = "kernelhood.json"
 _SCHEMA = "schema.json"
@@ -407,16 +406,16 @@ def load(path: str | PathLike[str]) -> Any:
     sio = import_extra("skops.io", "table")
     content = Path(path).read_bytes()
     header = _header(content, path)
-    if header.format > FORMAT:
-        writer = header.versions.get("kernelhood", "a newer version")
+    if header.format != FORMAT:
+        writer = header.versions.get("kernelhood", "another version")
+        what = "update kernelhood" if header.format > FORMAT else "fit and save the model again"
         raise ModelFileError(
             f"{path} was written by kernelhood {writer} in form {header.format}; this is "
-            f"{version('kernelhood')}, which reads forms up to {FORMAT}: update kernelhood."
+            f"{version('kernelhood')}, which reads form {FORMAT}: {what}."
         )
     known = trusted_types()
     try:
-        if header.format < FORMAT:
-            content = with_new_paths(content)
+        content = _with_present_modules(content)
         foreign = foreign_types(content)
         if foreign:
             raise ModelFileError(
@@ -433,6 +432,21 @@ def load(path: str | PathLike[str]) -> Any:
     if not isinstance(model, kinds) and not hasattr(model, "steps"):
         raise ModelFileError(f"{path} holds no model: {type(model).__name__}.")
     return model
+
+
+def _with_present_modules(content: bytes) -> bytes:
+    """Return a model file with the present names of the modules of its types."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old:
+        schema = old.read(_SCHEMA).decode()
+        if not any(f'"{name}"' in schema for name in _MOVED):
+            return content
+        for earlier, present in _MOVED.items():
+            schema = schema.replace(f'"__module__": "{earlier}"', f'"__module__": "{present}"')
+        with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                new.writestr(name, schema if name == _SCHEMA else old.read(name))
+    return found.getvalue()
 
 
 def read_header(path: str | PathLike[str]) -> ModelHeader:
