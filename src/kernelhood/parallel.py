@@ -56,7 +56,14 @@ def map_in_processes(
 _PATIENCE = 5.0
 
 
-def shown(items: Iterable[Item], total: int, verbose: int | bool) -> Iterable[Item]:
+def shown(
+    items: Iterable[Item],
+    total: int | None,
+    verbose: int | bool,
+    *,
+    unit: str = "it",
+    scale: int | bool = False,
+) -> Iterable[Item]:
     """Return the items with a progress bar around them.
 
     The bar comes on a terminal only, and only where the work takes more than five seconds.
@@ -65,10 +72,14 @@ def shown(items: Iterable[Item], total: int, verbose: int | bool) -> Iterable[It
     ----------
     items : iterable
         What is worked through.
-    total : int
-        Their number.
+    total : int or None
+        Their number, if it is known.
     verbose : int or bool
         Whether a bar is wanted.
+    unit : str
+        What is counted.
+    scale : int or bool
+        How many units an item has.
 
     Examples
     --------
@@ -83,7 +94,8 @@ def shown(items: Iterable[Item], total: int, verbose: int | bool) -> Iterable[It
         raise ImportError(
             "the progress bar needs tqdm: pip install 'kernelhood[data]', or verbose=0."
         ) from error
-    return cast(Iterable[Item], tqdm(items, total=total, delay=_PATIENCE))
+    bar = tqdm(items, total=total, delay=_PATIENCE, unit=unit, unit_scale=scale)
+    return cast(Iterable[Item], bar)
 
 
 def map_in_threads(

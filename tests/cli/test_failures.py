@@ -121,7 +121,7 @@ def test_the_bench_checks_its_arguments_before_anything_else(say, tmp_path, monk
     def import_extra(*_):
         raise AssertionError("an extra was asked for")
 
-    monkeypatch.setattr("kernelhood.paper.bench.import_extra", import_extra)
+    monkeypatch.setattr("kernelhood.cli.bench.import_extra", import_extra)
     module = importlib.import_module("kernelhood.paper.run")
     monkeypatch.setattr(module, "import_extra", import_extra)
     (tmp_path / "wrong.csv").write_text("a,b\n1,2\n")
@@ -158,6 +158,6 @@ def test_without_memory_it_is_one_line(say, monkeypatch, table, tmp_path):
     def read_table(path):
         raise MemoryError
 
-    monkeypatch.setattr("kernelhood.cli.fit.read_table", read_table)
+    monkeypatch.setattr("kernelhood.cli.models.read_table", read_table)
     code, _, errors = say("fit", table, *NAMED, "--out", tmp_path / "m.skops")
     assert (code, errors) == (1, "kernelhood: there is not enough memory\n")

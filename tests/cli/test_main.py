@@ -2,8 +2,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from kernelhood.cli import main
-from kernelhood.datasets._report import Report
+from kernelhood.cli import Report, main
 
 
 def test_list_names_every_data_set_and_the_home(tmp_path, capsys):

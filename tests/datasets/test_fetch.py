@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pooch
 import pytest
 
+from kernelhood.cli.data import report_check, report_fetch, report_list
 from kernelhood.datasets import FetchError, check, fetch
 from kernelhood.datasets._files import REGISTRY, DataFile, DataSet
-from kernelhood.datasets._report import report_check, report_fetch, report_list
 
 GOOD = b"all is well\n" * 1000
 SHA256 = hashlib.sha256(GOOD).hexdigest()

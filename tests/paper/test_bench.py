@@ -3,19 +3,9 @@ import sqlite3
 
 import pytest
 
-from kernelhood.paper.bench import (
-    Bars,
-    Lines,
-    Silent,
-    describe,
-    make_display,
-    report_bench,
-    report_results,
-)
+from kernelhood.cli.bench import describe, report_bench, report_results
 from kernelhood.paper.jobs import Job, empty_row
 from kernelhood.paper.protocol import published_results
-
-rich_console = pytest.importorskip("rich.console")
 
 SMALL = {"methods": ["mt-onmkl", "mt-onmkl-printed"], "runs": 1}
 
@@ -120,35 +110,26 @@ def test_rows_in_a_few_words():
     assert describe(failed, False) == "Digits MT-ONMKL run 1: failed, ValueError: no"
 
 
-def test_plain_lines_count(capsys):
-    with make_display(JOBS, quiet=False) as display:
-        assert isinstance(display, Lines)
-        for job in JOBS:
-            display.show(make_row(job), False)
+def test_quiet_says_nothing(bench, undrawn, capsys):
+    out, _ = bench
+    report_bench(["digits"], out, quiet=True, **SMALL)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_rows_are_counted(bench, undrawn, capsys):
+    out, _ = bench
+    report_bench(["digits"], out, **SMALL)
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("[1/2] Digits MT-ONMKL run 0")
-    assert second.startswith("[2/2] Digits MT-ONMKL run 1")
+    assert first.startswith("[1/2] Digits MT-ONMKL run 0: accuracy")
+    assert second.startswith("[2/2] Digits MT-ONMKL printed run 0: accuracy")
 
 
-def test_quiet_says_nothing(capsys):
-    with make_display(JOBS, quiet=True) as display:
-        assert isinstance(display, Silent)
-        display.show(make_row(JOBS[0]), False)
-    assert capsys.readouterr().out == ""
+def test_a_terminal_gets_a_bar(bench, undrawn, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
 
-
-def test_a_terminal_gets_bars_and_the_last_results():
-    screen = io.StringIO()
-    console = rich_console.Console(file=screen, force_terminal=True, width=100)
-    with Bars(JOBS, console) as display:
-        for job in JOBS:
-            display.show(make_row(job), False)
-    shown = screen.getvalue()
-    assert "Digits" in shown
-    assert "2/2" in shown
-    assert "run 1: accuracy 50.00 %" in shown
-
-
-def test_a_terminal_is_noticed(monkeypatch):
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert isinstance(make_display(JOBS, quiet=False), Bars)
+    monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
+    monkeypatch.setattr("sys.stderr", screen := Terminal())
+    report_bench(["digits"], bench[0], **SMALL)
+    assert "2/2" in screen.getvalue()

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelhood.cli import main
-from kernelhood.cli.main import build_parser
-from kernelhood.cli.roles import roles_of
+from kernelhood.cli import build_parser, main
+from kernelhood.cli.models import roles_of
 from kernelhood.tables import fit_table
 from kernelhood.tables.roles import Roles, read_rows
 
