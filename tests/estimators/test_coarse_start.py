@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.estimators import jointly
-from kernelhood.estimators import jointly as _coarse
+from kernelhood.estimators import related
 from kernelhood.estimators import training as joint
 from kernelhood.estimators.mtonmkl import MTONMKL
 from kernelhood.estimators.training import _surely_different
@@ -75,7 +74,7 @@ def test_the_parts_are_solved_by_few_svms(table, sizes, monkeypatch):
 def noted_parts(monkeypatch):
     """Let few tasks count as many, and note the tasks of every problem and where it ends."""
     monkeypatch.setattr(joint, "_LARGE", 160)
-    monkeypatch.setattr(_coarse, "_SOME_TASKS", 4)
+    monkeypatch.setattr(related, "_SOME_TASKS", 4)
     noted, minimise = [], MTONMKL.minimise
 
     def note(self, blocks, penalty, *arguments):
@@ -132,8 +131,8 @@ def test_some_of_equal_tasks_have_the_optimum_of_all(formulation, noted_parts):
     points = np.tile(X, (16, 1)) + 1e-7 * rng.normal(size=(192, 2))
     model = kh.MTONMKLRegressor(relation="mixed", max_iter=400, **settings)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_coarse, "_ROUGH", 1e-7)
-        patch.setattr(jointly, "_FEW_SVMS", 400)
+        patch.setattr(related, "_ROUGH", 1e-7)
+        patch.setattr(related, "_FEW_SVMS", 400)
         model.fit(points, np.tile(y, 16), task=task)
     (few, part, price), (every, whole, _) = noted_parts
     assert (len(few), len(every)) == (4, 16)

@@ -133,7 +133,7 @@ def test_features_need_not_be_held(share, digits, monkeypatch):
     held = some_landmarks(relation="mixed")
     fits = features.type_that_fits
     monkeypatch.setattr(
-        "kernelhood.estimators.low_rank.type_that_fits",
+        "kernelhood.estimators.landmarks.type_that_fits",
         lambda maps, n_points, cache_size, storage: fits(maps, n_points, 15 * share, storage),
     )
     assert some_landmarks(relation="mixed").objective_ == pytest.approx(held.objective_, rel=digits)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.search import walks
+from kernelhood.search import path as work
 from kernelhood.search.path import path_scores
-from kernelhood.search.walks import contenders
+from kernelhood.search.scoring import contenders
 
 N_TASKS = 24
 GRID = {"C": [1e-6, 1.0, 2.0]}
@@ -75,7 +75,7 @@ def solved(monkeypatch):
         counts.append(len(path.models) * len(tasks))
         return path_scores(estimator, path, tasks, scorer)
 
-    monkeypatch.setattr(walks, "path_scores", counted)
+    monkeypatch.setattr(work, "path_scores", counted)
     return counts
 
 

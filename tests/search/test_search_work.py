@@ -5,8 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import kernelhood as kh
-from kernelhood.estimators import jointly as _jointly
-from kernelhood.estimators import mtonmkl
+from kernelhood.estimators import mtonmkl, related
 from kernelhood.search import path
 from tests.references import make_samples
 
@@ -18,7 +17,7 @@ def test_a_search_does_not_look_for_neighborhoods_of_models_that_are_only_scored
     data = make_samples()
     model = kh.MTONMKLClassifier(kernels="paper", relation=sharing)
     search = kh.KernelSearchCV(model, {"C": [0.5, 1.0]}, cv=2, refit=False)
-    for name in (mtonmkl, _jointly):
+    for name in (mtonmkl, related):
         monkeypatch.setattr(name, "Neighborhood", lambda *_: pytest.fail("not asked for"))
     assert search.fit(data.X, data.y, task=data.task).n_models_ == 2
 

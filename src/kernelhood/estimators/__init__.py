@@ -1,9 +1,10 @@
 """The estimators: one pipeline from X to predictions, one step of it for every method."""
 
 from kernelhood.estimators.kernelhood import KernelhoodClassifier, KernelhoodRegressor
-from kernelhood.estimators.kta import KTAClassifier, KTARegressor
 from kernelhood.estimators.mtonmkl import MTONMKLClassifier, MTONMKLRegressor
 from kernelhood.estimators.neighborhoods import (
+    KTAClassifier,
+    KTARegressor,
     ONJKLClassifier,
     ONJKLRegressor,
     RPKLClassifier,

@@ -26,8 +26,8 @@ from kernelhood.estimators.formulations import (
     why_outside,
 )
 from kernelhood.estimators.given_neighborhood import NEEDS_NEIGHBORHOOD, NearGiven
-from kernelhood.estimators.jointly import JointMethod
 from kernelhood.estimators.method import Method
+from kernelhood.estimators.related import JointMethod
 from kernelhood.estimators.related_model import RelatedModel
 from kernelhood.estimators.training import TaskKernels
 from kernelhood.inspection.model import Neighborhood

@@ -3,8 +3,12 @@
 from kernelhood.search.grid import paper_grid
 from kernelhood.search.scoring import task_scorer
 from kernelhood.search.search import KernelSearchCV
-from kernelhood.search.splits import TaskShuffleSplit, TaskStratifiedKFold
-from kernelhood.search.time_splits import LeaveTasksOut, TaskTimeSplit
+from kernelhood.search.splits import (
+    LeaveTasksOut,
+    TaskShuffleSplit,
+    TaskStratifiedKFold,
+    TaskTimeSplit,
+)
 
 __all__ = [
     "KernelSearchCV",

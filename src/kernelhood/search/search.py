@@ -25,18 +25,10 @@ from kernelhood.search.answers import (
     search_summary,
     warn_of_gaps,
 )
-from kernelhood.search.chain import Chain, refitted, unwrapped
+from kernelhood.search.chain import Chain, SplitTasks, refitted, split_table, unwrapped
 from kernelhood.search.grid import Models, distinct_models, named_by, without_prefix
-from kernelhood.search.scoring import TaskScorer
-from kernelhood.search.splits import SplitTasks, split_table
-from kernelhood.search.walks import (
-    GridScores,
-    KnownStarts,
-    averaged,
-    contenders,
-    grid_scores,
-    mean_of_known,
-)
+from kernelhood.search.path import GridScores, KnownStarts, grid_scores
+from kernelhood.search.scoring import TaskScorer, averaged, contenders, mean_of_known
 
 
 def as_results(

@@ -8,30 +8,21 @@ they have units, and the only row of a task always trains.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterator
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight
 
-from kernelhood._typing import AnyArray, Array, Flags, Indices
-from kernelhood.estimators.base import method_of
-from kernelhood.estimators.data import completed_classes, task_classes
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators.reading import (
-    TaskRows,
+    as_objects,
     check_task,
-    read_points,
     rows_by_label,
     take_column,
 )
-from kernelhood.kernels import InputSummary
-from kernelhood.search.chain import Chain, Prepared
 
 Split = tuple[Indices, Indices]
 
@@ -286,167 +277,208 @@ def as_splits(
     return splits
 
 
-@dataclass(frozen=True)
-class SplitTask:
-    """One task of one split.
-
-    Attributes
-    ----------
-    number : int
-        Its place among all tasks; a split may lack some.
-    train : TaskRows
-        The task's training rows and targets.
-    X_train, X_test : ndarray or CSR matrix
-        Its points.
-    y_test : ndarray
-        Targets of the test points, in the user's units.
-    sample_weight : ndarray of shape (n_train,)
-        Weights of the training rows.
-    inputs : InputSummary
-        What the kernels may know of the training rows of all tasks.
-    wide : bool
-        Whether tasks are the columns of y.
-    classes : ndarray, optional
-        All classes of the task, of which the training rows may lack some.
-    centre : float
-        The mean of the training targets, in the user's units.
-    restore : callable, optional
-        Brings predictions back into the user's units.
-    """
-
-    number: int
-    train: TaskRows
-    X_train: Any
-    X_test: Any
-    y_test: AnyArray
-    sample_weight: Array
-    inputs: InputSummary
-    wide: bool = False
-    classes: AnyArray | None = None
-    centre: float = 0.0
-    restore: Callable[[Array], Array] | None = None
-
-    @property
-    def tested(self) -> bool:
-        """Whether the split has test rows of the task."""
-        return len(self.y_test) > 0
-
-    @cached_property
-    def spread(self) -> float:
-        """The squared error of the mean training target at the test points."""
-        return float(np.sum((self.y_test - self.centre) ** 2))
+#: Nanoseconds.
+_DAY = 86_400e9
 
 
-#: The tasks of every split.
-SplitTasks = list[list[SplitTask]]
+class TaskTimeSplit(_KnowsTasks):
+    """Splits that train with the past and test with the future.
 
-
-def split_table(
-    chain: Chain, cv: Any, X: Any, y: Any, task: Any, groups: Any, sample_weight: Any
-) -> tuple[list[Hashable], SplitTasks]:
-    """Return the names of the tasks, and the tasks of every split.
-
-    What stands around the model is fitted to the training rows of every split.
+    The rows are cut into blocks of time with as many rows each. The first block trains for the
+    second, the first two for the third, and so on.
 
     Parameters
     ----------
-    chain : Chain
-        The estimator.
-    cv : float, int, splitter or iterable
-        As a search takes it.
-    X, y, task, groups, sample_weight
-        As a search takes them.
+    n_splits : int
+        Number of splits, one less than blocks.
+    gap : float
+        How much time there is at least between a training row and the test rows; in days if times
+        are dates.
+    by_task : bool
+        Whether each task has blocks of its own. By default all tasks have the same, so that no
+        training row of any task is later than a test row. Tasks that begin later are new there.
+    task_column, time_column : int or str, optional
+        The columns of X that hold task and time, for use where only X and y are passed on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import TaskTimeSplit
+    >>> year = np.array([1, 2, 3, 1, 2, 3])
+    >>> splits = TaskTimeSplit(2).split(np.zeros((6, 1)), task=[0, 0, 0, 1, 1, 1], time=year)
+    >>> [(year[train].tolist(), year[test].tolist()) for train, test in splits]
+    [([1, 1], [2, 2]), ([1, 2, 1, 2], [3, 3])]
     """
-    whole = chain.fitted(X, y)
-    table = whole.prepared(X, y, task)
-    labels = read_points(clone(chain.model), whole.at(X), task, reset=True)[1]
-    weight = _check_sample_weight(
-        sample_weight, table.points, dtype=np.float64, ensure_non_negative=True
-    )
-    classes = None
-    if is_classifier(chain.model):
-        many = method_of(chain.model).many_classes
-        classes = completed_classes([task_classes(one, many) for one in table.tasks])
-    splits = as_splits(cv, X, y, groups, labels, classes=classes is not None)
-    tables = [table] * len(splits)
-    if not chain.plain:
-        tables = [chain.fitted(X, y, train).prepared(X, y, task) for train, _ in splits]
-    return [one.name for one in table.tasks], split_tasks(splits, tables, weight, classes)
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        gap: float = 0.0,
+        by_task: bool = False,
+        task_column: int | str | None = None,
+        time_column: int | str | None = None,
+    ) -> None:
+        if n_splits < 1:
+            raise ValueError(f"n_splits must be at least 1, got {n_splits}.")
+        if not gap >= 0.0:
+            raise ValueError(f"gap must not be negative, got {gap!r}.")
+        self.n_splits = n_splits
+        self.gap = gap
+        self.by_task = by_task
+        self.task_column = task_column
+        self.time_column = time_column
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, *, task: Any = None, time: Any = None
+    ) -> Iterator[Split]:
+        """Yield training and test rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The data; with `task_column` and `time_column`, columns name task and time.
+        y, groups
+            Not used.
+        task : array-like of shape (n_samples,), optional
+            The task of every row.
+        time : array-like of shape (n_samples,)
+            Numbers, or dates.
+
+        Yields
+        ------
+        train, test : ndarray of int
+        """
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        names = self._names(X, task, n)
+        if self.time_column is not None:
+            time = take_column(X, self.time_column)[1]
+        when = _numbers_of(time, n)
+        series = rows_by_label(as_objects(names)).values() if self.by_task else [np.arange(n)]
+        block = np.empty(n, dtype=np.intp)
+        for rows in series:
+            block[rows] = _blocks(when[rows], self.n_splits + 1)
+        for number in range(1, self.n_splits + 1):
+            train, test = np.zeros(n, dtype=np.bool_), block == number
+            for rows in series:
+                if test[rows].any():
+                    begin = when[rows][test[rows]].min()
+                    train[rows] = (block[rows] < number) & (when[rows] <= begin - self.gap)
+                else:  # its rows are all of other blocks
+                    train[rows] = block[rows] < number
+            if not (train.any() and test.any()):
+                raise ValueError(
+                    f"split {number - 1} has no {'test' if train.any() else 'training'} row: "
+                    "take fewer splits, or a smaller gap."
+                )
+            yield np.flatnonzero(train), np.flatnonzero(test)
 
 
-def split_tasks(
-    splits: list[Split], prepared: list[Prepared], weight: Array, classes: list[AnyArray] | None
-) -> list[list[SplitTask]]:
-    """Return the training and test part of every task, for every split.
+def _numbers_of(time: Any, n: int) -> Array:
+    """Return times as numbers, dates as days."""
+    if time is None:
+        raise ValueError("time is needed: pass the time of every row, or set time_column.")
+    values = np.asarray(time)
+    try:
+        if values.dtype.kind not in "iuf":
+            values = values.astype("datetime64[ns]").astype(np.int64) / _DAY
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("time must hold numbers or dates such as 2024-05-17.") from error
+    if found.shape != (n,) or not np.isfinite(found).all():
+        raise ValueError(f"time must hold a number or a date for each of the {n} rows.")
+    return found
 
-    A task without training rows is left out of the split; one without test rows only trains.
+
+def _blocks(when: Array, count: int) -> Indices:
+    """Return the block of every time, from 0; rows of one time are in one block."""
+    order = np.sort(when, kind="stable")
+    starts = order[[len(order) * number // count for number in range(1, count)]]
+    return np.searchsorted(starts, when, side="right")
+
+
+class LeaveTasksOut(_KnowsTasks):
+    """Splits that test with tasks of which no row trains.
 
     Parameters
     ----------
-    splits : list of pairs of ndarray of int
-        Training and test rows.
-    prepared : list of Prepared
-        The table, as it is in each split.
-    weight : ndarray of shape (n_samples,)
-        Weights of all rows; rows of weight 0 do not train.
-    classes : list of ndarray, optional
-        The classes of every task, where targets are classes.
+    n_splits : int or None
+        Number of folds that the tasks are dealt to at random; None leaves out one task at a time.
+    random_state : int, RandomState or None
+        Of the deal.
+    task_column : int or str, optional
+        The column of X that names the task, for use where only X and y are passed on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelhood import LeaveTasksOut
+    >>> task = np.repeat(["a", "b", "c"], 2)
+    >>> splits = LeaveTasksOut(None).split(np.zeros((6, 1)), task=task)
+    >>> [task[test].tolist() for train, test in splits]
+    [['a', 'a'], ['b', 'b'], ['c', 'c']]
     """
-    parts: list[list[SplitTask]] = []
-    for number, ((train, test), table) in enumerate(zip(splits, prepared, strict=True)):
-        trains, tests = np.zeros(len(weight), dtype=bool), np.zeros(len(weight), dtype=bool)
-        trains[train], tests[test] = True, True
-        trains &= weight > 0.0
-        places = range(len(table.tasks))
-        trained = [place for place in places if trains[table.tasks[place].rows].any()]
-        sides = Sides(trains, tests, _inputs(table, trains, weight))
-        parts.append(
-            [
-                _split_task(place, table, sides, weight, classes and classes[place])
-                for place in trained
-            ]
-        )
-        if not any(one.tested for one in parts[-1]):
-            raise ValueError(f"split {number} of cv has no task with both training and test rows.")
-    return parts
 
+    def __init__(
+        self,
+        n_splits: int | None = 5,
+        *,
+        random_state: Any = None,
+        task_column: int | str | None = None,
+    ) -> None:
+        if n_splits is not None and n_splits < 2:
+            raise ValueError(f"n_splits must be at least 2 or None, got {n_splits}.")
+        self.n_splits = n_splits  # type: ignore[assignment]
+        self.random_state = random_state
+        self.task_column = task_column
 
-class Sides(NamedTuple):
-    """Which rows train and which test, and what is known of the inputs of the former."""
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, *, task: Any = None
+    ) -> Iterator[Split]:
+        """Yield training and test rows.
 
-    trains: Flags
-    tests: Flags
-    inputs: InputSummary
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The data; with `task_column`, one column names the task.
+        y, groups
+            Not used.
+        task : array-like of shape (n_samples,), optional
+            The task of every row.
 
+        Yields
+        ------
+        train, test : ndarray of int
+        """
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        rows = list(rows_by_label(as_objects(self._names(X, task, n))).values())
+        count = len(rows) if self.n_splits is None else self.n_splits
+        if not 2 <= count <= len(rows):
+            raise ValueError(
+                f"n_splits={count} needs as many tasks, and at least 2: got {len(rows)}."
+            )
+        order = np.arange(len(rows))
+        if self.n_splits is not None:
+            order = check_random_state(self.random_state).permutation(len(rows))
+        for fold in range(count):
+            test = np.sort(np.concatenate([rows[place] for place in order[fold::count]]))
+            yield np.setdiff1d(np.arange(n), test), test
 
-def _inputs(table: Prepared, trains: Flags, weight: Array) -> InputSummary:
-    """Look at the training rows of all tasks, each of which may have several."""
-    count = np.zeros(len(weight))
-    for task in table.tasks:
-        np.add.at(count, task.rows, weight[task.rows])
-    used = np.flatnonzero(trains & (count > 0.0))
-    points = table.points[used]
-    return InputSummary.of(points, count[used], coded=table.coded, names=table.names)
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, task: Any = None
+    ) -> int:
+        """Return the number of splits.
 
-
-def _split_task(
-    place: int, table: Prepared, sides: Sides, weight: Array, classes: Any
-) -> SplitTask:
-    """Return one task of one split."""
-    task, y = table.tasks[place], table.targets[place].y
-    inside, outside = sides.trains[task.rows], sides.tests[task.rows]
-    rows = task.rows[inside]
-    centre = 0.0 if classes is not None else float(np.average(y[inside], weights=weight[rows]))
-    return SplitTask(
-        place,
-        TaskRows(task.name, rows, task.y[inside]),
-        table.points[rows],
-        table.points[task.rows[outside]],
-        y[outside],
-        weight[rows],
-        sides.inputs,
-        table.wide,
-        classes,
-        centre,
-        None if table.restore is None else partial(table.restore, place),
-    )
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
+            The data, if one task is left out at a time.
+        y, groups
+            Not used.
+        task : array-like of shape (n_samples,), optional
+            The task of every row, likewise.
+        """
+        if self.n_splits is not None:
+            return self.n_splits
+        n = len(task) if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
+        return len(set(self._names(X, task, n)))

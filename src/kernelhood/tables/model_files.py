@@ -285,7 +285,10 @@ def carried(value: Any) -> bool:
 FORMAT = 3
 
 #: Modules whose types files of this form have under another name.
-_MOVED: dict[str, str] = {}
+_MOVED: dict[str, str] = {
+    "kernelhood.estimators.kta": "kernelhood.estimators.neighborhoods",
+    "kernelhood.search.time_splits": "kernelhood.search.splits",
+}
 
 _HEADER = "kernelhood.json"
 _SCHEMA = "schema.json"
