@@ -7,7 +7,7 @@ import pytest
 from tiny_files import daily_header, daily_line, load_value, write_load
 
 from kernelhood.datasets import DataFileError, load_load
-from kernelhood.datasets.load import HourlySeries, read_daily
+from kernelhood.datasets.regression import HourlySeries, read_daily
 
 MISSING = 24 + 5  # the hour that no zone observed
 CALENDAR = ["year", "season", "month", "weekday", "holiday"]
@@ -219,7 +219,7 @@ def real_loads(real_home, monkeypatch):
         found = read_real(*arguments, **more)
         return HourlySeries(found.units, found.values.copy())
 
-    monkeypatch.setattr("kernelhood.datasets.load.read_daily", read)
+    monkeypatch.setattr("kernelhood.datasets.regression.read_daily", read)
     return real_home
 
 

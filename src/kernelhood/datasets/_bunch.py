@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from kernelhood._support import import_extra
-from kernelhood._typing import AnyArray, Indices
+from kernelhood._typing import AnyArray
 
 
 def check_count(name: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
@@ -63,63 +64,6 @@ def check_distinct(name: str, values: Any, *, low: int = 1) -> list[Any]:
     return items
 
 
-def check_pairs(pairs: Any, classes: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs such as ``"c/e"`` split into their two classes.
-
-    Parameters
-    ----------
-    pairs : sequence of str
-        The tasks, each two different classes joined by a slash.
-    classes : sequence of str
-        What may stand on either side.
-
-    Returns
-    -------
-    pairs : list of (str, str)
-        The two classes of each task.
-
-    Examples
-    --------
-    >>> check_pairs(["c/e", "g/y"], "abcdefghijklmnopqrstuvwxyz")
-    [('c', 'e'), ('g', 'y')]
-    """
-    known = set(classes)
-    split = []
-    for pair in check_distinct("pairs", pairs):
-        parts = pair.split("/") if isinstance(pair, str) else []
-        if len(parts) != 2 or parts[0] == parts[1] or not known.issuperset(parts):
-            raise ValueError(
-                f"pairs holds {pair!r}; give two different classes from {classes[0]!r} to "
-                f"{classes[-1]!r} joined by a slash, such as '{classes[1]}/{classes[2]}'."
-            )
-        split.append((parts[0], parts[1]))
-    return split
-
-
-def pair_rows(
-    rows_of: Mapping[str, Indices], pairs: Sequence[tuple[str, str]]
-) -> tuple[Indices, AnyArray]:
-    """Return the rows of all tasks one after another, and the name of each row's task.
-
-    Parameters
-    ----------
-    rows_of : mapping of str to ndarray
-        The rows of each class; a class keeps its rows in every task that uses it.
-    pairs : sequence of (str, str)
-        The two classes of each task.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_samples,)
-        Row numbers, ascending within a task.
-    task : ndarray of shape (n_samples,)
-        Task names such as ``"c/e"``.
-    """
-    rows = [np.sort(np.concatenate([rows_of[a], rows_of[b]])) for a, b in pairs]
-    names = np.array([f"{a}/{b}" for a, b in pairs])
-    return np.concatenate(rows), np.repeat(names, [len(r) for r in rows])
-
-
 def make_bunch(
     X: Any,
     y: AnyArray,
@@ -128,7 +72,7 @@ def make_bunch(
     task_names: Sequence[str],
     feature_names: Sequence[str],
     sample_id: AnyArray,
-    descr: str,
+    name: str,
     as_frame: bool,
     **extra: Any,
 ) -> Bunch:
@@ -148,8 +92,8 @@ def make_bunch(
         One name a column of `X`.
     sample_id : ndarray of shape (n_samples,)
         Equal for rows that are the same object.
-    descr : str
-        The description.
+    name : str
+        Name of the file that holds the description.
     as_frame : bool
         Whether to return pandas objects.
     **extra : object
@@ -169,7 +113,7 @@ def make_bunch(
         task_names=list(task_names),
         feature_names=list(feature_names),
         sample_id=sample_id,
-        DESCR=descr,
+        DESCR=(Path(__file__).parent / "descr" / f"{name}.rst").read_text("utf-8"),
         **extra,
     )
 

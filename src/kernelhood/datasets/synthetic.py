@@ -1,4 +1,4 @@
-"""Functions drawn by chance from known kernels."""
+"""Tasks that are made from known kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_random_state
 
 from kernelhood._typing import AnyArray, Array
@@ -15,9 +14,7 @@ from kernelhood.datasets._bunch import (
     check_count,
     check_flags,
     check_number,
-    check_pairs,
     make_bunch,
-    pair_rows,
 )
 
 _SPREADS = tuple(2.0**k for k in range(1, 9))
@@ -160,17 +157,6 @@ def _kernel(number: int, X: Array, Z: Array) -> Array:
     return np.asarray(values, dtype=np.float64)
 
 
-DESCR = """Synthetic tasks
-
-Tasks whose functions mix a shared and a specific part,
-f_t = sqrt(relatedness) f_0 + sqrt(1 - relatedness) g_t. Every part is a sum of kernels at random
-anchor points, so it lies in the space of its kernel; f_0 uses the kernels true_kernels, g_t one
-other kernel. If tasks have a structure, a third part is the same for tasks of a group, or alike
-for tasks at near places. Kernels are those of the bank of arXiv 1707.03426: linear, polynomial of
-degree 2 and Gaussians of spread 2 to 256, cosine normalised. No licence is needed.
-"""
-
-
 def make_multitask(
     n_tasks: int = 5,
     n_samples: int = 100,
@@ -286,7 +272,7 @@ def make_multitask(
         task_names=names.tolist(),
         feature_names=[f"x{number}" for number in range(1, n_features + 1)],
         sample_id=np.arange(len(X)),
-        descr=DESCR,
+        name="synthetic",
         as_frame=as_frame,
         outliers=names[~related].tolist(),
         true_function=np.concatenate(clean),
@@ -332,62 +318,3 @@ def _observe(values: Array, noise: float, kind: str, rng: np.random.RandomState)
     if kind == "regression":
         return noisy
     return np.where(noisy > np.median(noisy), 1, -1)
-
-
-PAIRS = ("3/8", "4/9", "1/7", "5/6", "1/8", "2/3", "5/8", "7/9")
-
-DIGITS_DESCR = """Digits
-
-Eight binary tasks, each a pair of handwritten digits: 3/8 4/9 1/7 5/6 1/8 2/3 5/8 7/9. An image has
-8 x 8 grey values.
-
-Source: the digits of scikit-learn, which are the test part of "Optical recognition of handwritten
-digits" by E. Alpaydin and C. Kaynak, UCI machine learning repository, 1998 (please cite). Licence:
-CC BY 4.0 according to the repository.
-
-Our choices: all images of both digits, grey values divided by 16 so that they lie in [0, 1]. Tasks
-that share a digit share its images; sample_id is the image's number in scikit-learn's data: split
-by it. y is the digit.
-"""
-
-
-def load_digits_tasks(*, as_frame: bool = False, pairs: Sequence[str] = PAIRS) -> Bunch:
-    """Load scikit-learn's digits as binary tasks with 64 grey values.
-
-    Parameters
-    ----------
-    as_frame : bool, default=False
-        Whether to return pandas objects in place of arrays.
-    pairs : sequence of str
-        The tasks, two digits joined by a slash.
-
-    Returns
-    -------
-    data : Bunch
-        ``X`` (n_samples, 64) in [0, 1], ``y`` the digits, ``task`` (such as "3/8"),
-        ``task_names``, ``feature_names``, ``sample_id`` (image number), ``DIGITS_DESCR``.
-
-    Examples
-    --------
-    >>> from kernelhood.datasets import load_digits_tasks
-    >>> digits = load_digits_tasks()
-    >>> digits.task_names
-    ['3/8', '4/9', '1/7', '5/6', '1/8', '2/3', '5/8', '7/9']
-    >>> digits.X[digits.task == "3/8"].shape
-    (357, 64)
-    """
-    check_flags(as_frame=as_frame)
-    split = check_pairs(pairs, "0123456789")
-    source = load_digits()
-    rows_of = {str(digit): np.flatnonzero(source.target == digit) for digit in range(10)}
-    rows, task = pair_rows(rows_of, split)
-    return make_bunch(
-        source.data[rows] / 16.0,
-        source.target[rows],
-        task=task,
-        task_names=[f"{a}/{b}" for a, b in split],
-        feature_names=source.feature_names,
-        sample_id=rows,
-        descr=DIGITS_DESCR,
-        as_frame=as_frame,
-    )

@@ -1,4 +1,4 @@
-"""Read the files of the Global Energy Forecasting Competition 2012 as hourly series."""
+"""SARCOS and Load: regression tasks, and the files of the forecasting competition of 2012."""
 
 from __future__ import annotations
 
@@ -21,7 +21,118 @@ from kernelhood.datasets._bunch import (
     check_flags,
     make_bunch,
 )
-from kernelhood.datasets._files import DataFileError, find_file, get_data_home, read_csv
+from kernelhood.datasets._files import (
+    DataFileError,
+    find_file,
+    get_data_home,
+    read_csv,
+    read_mat,
+    to_numbers,
+)
+
+N_INPUTS, N_TORQUES = 21, 7
+_N_COLUMNS = N_INPUTS + N_TORQUES
+
+
+def load_sarcos(
+    data_home: str | PathLike[str] | None = None,
+    *,
+    as_frame: bool = False,
+    random_state: Any = None,
+    n_samples: int | None = 2000,
+    scale: bool = False,
+    wide: bool = False,
+) -> Bunch:
+    """Load the SARCOS robot arm: seven regression tasks with 21 shared inputs.
+
+    Parameters
+    ----------
+    data_home : path-like or None, default=None
+        See `get_data_home`.
+    as_frame : bool, default=False
+        Whether to return pandas objects in place of arrays.
+    random_state : int, RandomState or None, default=None
+        Seed of the draw of the rows.
+    n_samples : int or None, default=2000
+        Rows to draw; None takes all.
+    scale : bool, default=False
+        Whether to standardise the inputs over all rows read.
+    wide : bool, default=False
+        Whether ``y`` has one column a torque, and ``X`` each row once; ``task`` is then None.
+
+    Returns
+    -------
+    data : Bunch
+        ``X`` (7 * n_samples, 21), ``y``, ``task`` ("torque 1" to "torque 7"), ``task_names``,
+        ``feature_names``, ``sample_id`` (equal for the seven copies of a row), ``DESCR``. With
+        `wide`, ``X`` (n_samples, 21) and ``y`` (n_samples, 7).
+
+    Examples
+    --------
+    >>> from kernelhood.datasets import check, load_sarcos
+    >>> if all(file.good for file in check("sarcos")):  # its files have been fetched
+    ...     data = load_sarcos(n_samples=50, random_state=0)
+    ...     assert data.X.shape == (350, 21)
+    """
+    check_flags(as_frame=as_frame, scale=scale, wide=wide)
+    if n_samples is not None:
+        n_samples = check_count("n_samples", n_samples)
+    rng = check_random_state(random_state)
+    data = _read_sarcos(get_data_home(data_home) / "sarcos")
+    if n_samples is not None and n_samples > len(data):
+        raise ValueError(f"n_samples={n_samples}, but the files hold {len(data)} rows; give less.")
+    X, torques = data[:, :N_INPUTS], data[:, N_INPUTS:]
+    if scale:
+        spread = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    rows = np.sort(rng.permutation(len(data))[:n_samples])
+    names = [f"torque {number}" for number in range(1, N_TORQUES + 1)]
+    return make_bunch(
+        X[rows] if wide else np.tile(X[rows], (N_TORQUES, 1)),
+        torques[rows] if wide else torques[rows].ravel(order="F"),
+        task=None if wide else np.repeat(names, len(rows)),
+        task_names=names,
+        feature_names=[
+            f"{kind} {joint}"
+            for kind in ("position", "velocity", "acceleration")
+            for joint in range(1, N_TORQUES + 1)
+        ],
+        sample_id=rows if wide else np.tile(rows, N_TORQUES),
+        name="sarcos",
+        as_frame=as_frame,
+    )
+
+
+def _read_sarcos(folder: Path) -> Array:
+    """Return the distinct rows of the best files that are there, in their order."""
+    official = folder / "sarcos_inv.mat"
+    if official.is_file():
+        return _read_mat(official)
+    test = find_file(folder, ["sarcos_inv_test.mat"], "sarcos")
+    parts = [
+        find_file(folder, ["train_rows_a.csv", "sarcos_val.csv"], "sarcos"),
+        find_file(folder, ["train_rows_b.csv", "sarcos_test.csv"], "sarcos"),
+    ]
+    data = np.vstack([_read_mat(test), *map(_read_part, parts)])
+    _, first = np.unique(data, axis=0, return_index=True)
+    return data[np.sort(first)]
+
+
+def _read_mat(path: Path) -> Array:
+    (data,) = read_mat(path, [path.stem])
+    if data.ndim != 2 or data.shape[1] != _N_COLUMNS or data.dtype.kind not in "fiu":
+        raise DataFileError(path, f"{path.stem!r} has shape {data.shape}, not (n, {_N_COLUMNS})")
+    finite = np.isfinite(data).all(axis=1)
+    if not finite.all():
+        problem = f"row {int(np.argmin(finite)) + 1} holds a value that is not finite"
+        raise DataFileError(path, problem)
+    return np.asarray(data, dtype=np.float64)
+
+
+def _read_part(path: Path) -> Array:
+    rows = read_csv(path, _N_COLUMNS, header=[str(column) for column in range(_N_COLUMNS)])
+    return to_numbers(path, rows, first_line=2)
+
 
 EPOCH = date(2004, 1, 1)
 _HOURS = [f"h{hour}" for hour in range(1, 25)]
@@ -186,32 +297,6 @@ N_ZONES, N_STATIONS = 20, 11
 CALENDAR = ("year", "season", "month", "weekday", "holiday")
 _CALENDAR_CHOICES = (*CALENDAR, "hour")
 
-DESCR = """Load (Global Energy Forecasting Competition 2012)
-
-20 regression tasks, one for each zone of a utility: the load of the coming hour from the loads of
-the 8 hours before it and the calendar. The hourly record runs from 2004-01-01 to 2008-06-30.
-
-Source: T. Hong, P. Pinson and S. Fan, "Global Energy Forecasting Competition 2012", International
-Journal of Forecasting 30(2), 2014 (please cite). Licence: none is stated for the files.
-
-Our choices: lags are strictly earlier hours (lags=8: the hours 1 to 8 before), so the target is
-never among a row's own features. The calendar is numeric: year, season (0 for December to February,
-up to 3), month, weekday (0 is Monday), holiday (1 on a day of the contest's list); "hour" may be
-asked for. 2,000 hours are drawn at random without replacement among those whose target and lags
-were observed in every zone asked for, the same hours for all zones; sample_id is the hour, counted
-from the first of 2004: split by it. As hours are drawn at random, the target of one row may be a
-lag of another; split by blocks of sample_id to avoid that. fill=False leaves out the eight weeks
-that the contest blanked; fill=True takes them from the solution files. With scale=True (the
-default) a zone's loads, as lags and as target, are standardised by the mean and standard deviation
-of that zone, and the other columns by their own, all over the usable hours; errors are then in
-standard deviations. scale=False gives kW and plain calendar numbers. temperature=True adds the mean
-temperature (degrees Fahrenheit) of the stations in the hour of the target itself, as if the
-weather forecast were perfect; which station belongs to which zone is not published.
-
-The zones are not independent: zones 3 and 7 are equal, zone 2 is proportional to them and zone 6
-nearly so. All 20 are the default, as in arXiv 1707.03426; zones= can leave some out.
-"""
-
 
 def load_load(
     data_home: str | PathLike[str] | None = None,
@@ -289,7 +374,7 @@ def load_load(
         task_names=names,
         feature_names=[*(f"lag {lag}" for lag in back), *common],
         sample_id=np.tile(drawn, len(names)),
-        descr=DESCR,
+        name="load",
         as_frame=as_frame,
     )
 
