@@ -31,6 +31,11 @@ def test_missing_numbers_are_the_median_and_marked():
         np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"x": [word]})), X[1:2])
 
 
+def test_durations_are_numbers_of_days():
+    encoder, _ = encoded(np.array([0, 12, 24, 36], dtype="timedelta64[h]"))
+    assert encoder.describe()["x"].startswith("number, mean 0.75")
+
+
 def test_a_value_missing_only_later_is_the_median_without_a_mark():
     encoder, X = encoded([1.0, 2.0, 4.0])
     np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"x": [None]})), X[1:2])

@@ -104,6 +104,8 @@ def numbers(column: Any) -> tuple[Array, AnyArray]:
         Entries that are neither numbers nor missing.
     """
     pd = import_extra("pandas", "table")
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "m":  # durations, in days
+        column = column / np.timedelta64(1, "D")
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         values, wrong = column.to_numpy().astype(np.float64), np.zeros(len(column), dtype=bool)
     elif is_text(column):
@@ -268,7 +270,11 @@ class NumberColumn:
     def describe(self) -> str:
         """Return the treatment in words."""
         text = f"number, mean {self.mean:.4g}, standard deviation {self.spread:.4g}"
-        return f"{text}; missing: {self.median:.4g} and a mark" if self.indicator else text
+        return (
+            f"{text}; missing values: {self.median:.4g}, and an indicator"
+            if self.indicator
+            else text
+        )
 
 
 @dataclass(frozen=True)
@@ -336,9 +342,9 @@ class DateColumn:
 
     def describe(self) -> str:
         """Return the treatment in words."""
-        waves = f" and its place in the {', the '.join(self.cycles)}" if self.cycles else ""
-        missing = "; missing: the median date and a mark" if self.indicator else ""
-        return f"date, how late it is{waves}{missing}"
+        waves = f", and its place in the {', the '.join(self.cycles)}" if self.cycles else ""
+        missing = "; missing values: the median, and an indicator" if self.indicator else ""
+        return f"date: trend{waves}{missing}"
 
 
 @dataclass(frozen=True)
@@ -389,7 +395,7 @@ class CategoryColumn:
     def describe(self) -> str:
         """Return the treatment in words."""
         shown = ", ".join(self.levels[:4]) + (", ..." if len(self.levels) > 4 else "")
-        missing = "; missing: a level of its own" if self.indicator else ""
+        missing = "; missing values: a level of their own" if self.indicator else ""
         return f"category of {len(self.levels)} levels: {shown}{missing}"
 
 
