@@ -157,7 +157,10 @@ def test_what_a_search_cannot_be_put_around(frame, samples):
         kh.KernelSearchCV(
             make_pipeline(StandardScaler(), regressor()), {"standardscaler__with_mean": [True]}
         ).fit(samples.X, samples.y)
-    with pytest.raises(TypeError, match="estimator must be one of this library's, alone or at"):
+    with pytest.raises(
+        TypeError,
+        match="estimator must be one of the paper's methods, such as MTONMKLRegressor, alone",
+    ):
         searching(make_pipeline(StandardScaler())).fit(samples.X, samples.y)
 
 

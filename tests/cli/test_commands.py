@@ -164,7 +164,7 @@ def test_holdout_after_a_date(say, tmp_path):
     assert code == 0, errors
     # Days 32 to 48 are the last of task 2 and all of task 3, which nothing is known of before.
     assert "all rows     1 " in text
-    assert "no row to judge by: task 1, task 3" in text
+    assert "no row that was held out: task 1, task 3" in text
 
 
 def test_holdout_after_a_number(say, tmp_path):
@@ -180,7 +180,7 @@ def test_whole_tasks_held_out_are_judged_as_new(say, tmp_path):
     assert code == 0, errors
     assert "root mean squared error on rows of tasks held out of the fit" in text
     assert "all rows    16 " in text
-    assert "no row to judge by" in text
+    assert "no row that was held out" in text
     assert "Sharing helped" in text
 
 

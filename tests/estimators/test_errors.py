@@ -42,7 +42,7 @@ def data(labelled):
         ({"kernels": [kh.Linear(), "gausian"]}, "unknown kernel name 'gausian'; known are"),
         ({"kernels": [kh.Linear(columns=[3])]}, "columns holds 3, but there are only 3 features"),
         ({"kernels": [kh.Linear(columns=["a"])]}, r"columns \['a'\] are named"),
-        ({"task_column": "where"}, "task_column is the name 'where', but X is no data frame"),
+        ({"task_column": "where"}, "task_column is the name 'where', but X is not a data frame"),
         ({"task_column": 3}, "task_column 3 is out of range: X has 3 columns"),
         ({"task_column": -4}, "task_column -4 is out of range: X has 3 columns"),
     ],
@@ -153,9 +153,9 @@ def test_task_labels(made, data):
     X, y, task = data["X"], data["y"], data["task"]
     with pytest.raises(ValueError, match="task must hold one label per row of X: got 44 .* 45"):
         made().fit(X, y, task=task[:-1])
-    with pytest.raises(TypeError, match="task must be a sequence of labels, got str"):
+    with pytest.raises(TypeError, match="one per row of X, got '.*'. To name a column"):
         made().fit(X, y, task="task 1")
-    with pytest.raises(TypeError, match="task must be a sequence of labels, got int"):
+    with pytest.raises(TypeError, match="one per row of X, got \\d"):
         made().fit(X, y, task=3)
     for labels in (np.column_stack([task, task]), [{"a": 1}] * 45):
         with pytest.raises(ValueError, match="task must be 1-dimensional: one hashable label"):

@@ -128,4 +128,4 @@ def test_what_is_worth_a_look_is_found(model):
     assert "1 task has rows of one class only: task 2." in notes
     assert "predicted worse than by the mean of the task: <b>" in notes
     assert "one ridge regression for all tasks predicts better" in notes
-    assert "no row to judge by: unjudged" in notes
+    assert "no row that was held out: unjudged" in notes

@@ -353,7 +353,7 @@ def test_bad_settings_are_named(labelled):
 
     from sklearn.svm import SVC
 
-    with pytest.raises(TypeError, match="estimator must be one of this library's.*got SVC"):
+    with pytest.raises(TypeError, match="estimator must be one of the paper's methods.*got SVC"):
         fit(SVC())
     with pytest.raises(ValueError, match="average must be 'tasks' or 'samples', got 'mean'"):
         fit(kh.MTONMKLClassifier(kernels="paper"), average="mean")

@@ -117,7 +117,7 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """
     parser = argparse.ArgumentParser(
         prog="kernelhood",
-        description="Learned kernels, many tasks.",
+        description="Learn from many small tables together.",
         epilog="Example: kernelhood fit loads.csv --task zone --target load --out model.skops",
     )
     parser.add_argument(

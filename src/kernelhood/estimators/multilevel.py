@@ -387,8 +387,9 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         new = unseen_tasks(labels, self.tasks_)
         if new and self.unseen_task == "warn":
             warnings.warn(
-                f"the tasks {some_of(new)} were not seen in fit and are predicted by what all "
-                "tasks have in common; unseen_task='shared' does so without a warning.",
+                f"not seen in fit: {'task' if len(new) == 1 else 'tasks'} {some_of(new)}; "
+                "predicted by what all tasks have in common. unseen_task='shared' does so without "
+                "a warning.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -460,7 +461,8 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         str
         """
         parts = [one for one in self.shares() if one[0] >= 0.005]
-        lines = [f"{type(self).__name__}: {len(self.tasks_)} tasks, {len(self._function.E)} rows"]
+        tasks = "1 task" if len(self.tasks_) == 1 else f"{len(self.tasks_)} tasks"
+        lines = [f"{type(self).__name__}: {tasks}, {len(self._function.E)} rows"]
         words = {"common": "common:", "own": "of each task:", "occasion": "of the occasion:"}
         for share, level, term in parts[:most]:
             what = "noise" if level == "noise" else f"{words.get(level, f'of the {level}:')} {term}"

@@ -119,7 +119,10 @@ def _as_labels(task: Any, name: str = "task") -> AnyArray:
     if not hasattr(task, "__len__") and hasattr(task, "__array__"):
         task = np.asarray(task)
     if isinstance(task, str) or not hasattr(task, "__len__") or getattr(task, "ndim", 1) == 0:
-        raise TypeError(f"{name} must be a sequence of labels, got {type(task).__name__}.")
+        column = " To name a column of X, use task_column." if isinstance(task, str) else ""
+        raise TypeError(
+            f"{name} must be a sequence of labels, one per row of X, got {task!r}.{column}"
+        )
     task = _only_column(task)
     values = task.tolist() if hasattr(task, "tolist") else list(task)
     if not all(issubclass(kind, Hashable) for kind in set(map(type, values))):
@@ -188,7 +191,7 @@ def take_column(X: Any, column: int | str) -> tuple[Any, AnyArray]:
         return X[[other for other in names if other != name]], np.asarray(X[name])
     if isinstance(column, str):
         raise ValueError(
-            f"task_column is the name {column!r}, but X is no data frame: give a column number."
+            f"task_column is the name {column!r}, but X is not a data frame: give a column number."
         )
     if not sparse.issparse(X):
         X = np.asarray(X)

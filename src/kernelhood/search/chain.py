@@ -163,8 +163,10 @@ def unwrapped(
             prefix = f"{prefix}regressor__"
         else:
             raise TypeError(
-                "estimator must be one of this library's, alone or at the end of a Pipeline or "
-                f"in a TransformedTargetRegressor, got {type(estimator).__name__}."
+                "estimator must be one of the paper's methods, such as MTONMKLRegressor, alone, at "
+                "the end of a Pipeline or in a TransformedTargetRegressor, got "
+                f"{type(estimator).__name__}. KernelhoodRegressor and KernelhoodClassifier have "
+                "nothing to tune."
             )
     return Chain(inner, steps, target, prefix, centres)
 

@@ -176,7 +176,7 @@ def _bad_scores(model: TableModel) -> list[str]:
     judged = {row["task"] for row in scores}
     unjudged = [name for name in model.record["tasks"] if name not in judged]
     if unjudged:
-        found.append(f"{_tasks(unjudged)} no row to judge by: {listed(unjudged)}.")
+        found.append(f"{_tasks(unjudged)} no row that was held out: {listed(unjudged)}.")
     return found
 
 
