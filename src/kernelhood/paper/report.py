@@ -10,9 +10,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from kernelhood.inspection.html import heading, page, pictures, plain_table
+from kernelhood.inspection.html import (
+    name_cell,
+    number_cell,
+    page,
+    pictures,
+    plain_table,
+    sortable,
+)
 from kernelhood.paper.figures import (
     plot_convergence,
     plot_critical_difference,
@@ -421,18 +426,14 @@ def _table(results: Any) -> list[str]:
     if not results["score"].notna().any():
         return ["<p>No run has a score.</p>", *after]
     head, body = grid_of_cells(results)
-    tops = "".join(
-        f'<th scope="col"><button type="button">{heading(name)}</button></th>' for name in head
-    )
-    lines = [f"<tr>{''.join(_cell(head, row, k) for k in range(len(row)))}</tr>" for row in body]
+    cells = [
+        [name_cell(row[0]), *(_cell(head, row, k) for k in range(1, len(row)))] for row in body
+    ]
     sentences = [f"<p>{escape(line)}</p>" for line in findings(results)]
     return [
         "<h2>Table</h2>",
-        _labels(head),
-        '<div class="wide"><table class="sortable">',
-        f"<thead><tr>{tops}</tr></thead><tbody>",
-        *lines,
-        "</tbody></table></div><h2>Statistics</h2>",
+        sortable("scores-table", head, cells, labels=_labels(head)),
+        "<h2>Statistics</h2>",
         *sentences,
         *(part for one in further_tables(results) for part in plain_table(*one)),
         *after,
@@ -440,39 +441,21 @@ def _table(results: Any) -> list[str]:
 
 
 def _cell(head: list[str], row: list[str], place: int) -> str:
-    """Return a cell, with the number or the text that it is sorted by."""
-    text = row[place]
-    value = text.split(" ")[0] if place else text
-    if place and not _is_number(value):
-        value = ""
+    """Return a number; scores of rank 1 stand out."""
     best = place + 1 < len(row) and head[place + 1] == "rank" and row[place + 1] == "1"
-    kind = ' class="best"' if best else ' class="paper"' if head[place] == "paper" else ""
-    return f'<td{kind} data-value="{escape(value)}">{escape(text)}</td>'
+    return number_cell(row[place], kind="best" if best else "paper" * (head[place] == "paper"))
 
 
-def _labels(head: list[str]) -> str:
-    """Return the rule that names the cells where the head of the table is not shown."""
-    rules = "".join(
-        f"table.sortable td:nth-child({place + 1})::before {{ content: {json.dumps(text)}; }}"
-        for place, text in enumerate(_full_heading(head, place) for place in range(len(head)))
-        if place
-    )
-    return f"<style>@media (max-width: 40rem) {{ {rules} }}</style>"
-
-
-def _full_heading(head: list[str], place: int) -> str:
-    """Return what a cell is where the head of the table is not shown, as on a phone."""
-    of_data = place
-    while head[of_data] in ("rank", "paper"):
-        of_data -= 1
-    return head[place] if of_data == place else f"{head[of_data].split(' ')[0]}, {head[place]}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+def _labels(head: list[str]) -> list[str]:
+    """Return what each cell is if the head of the table is not shown, as on a phone."""
+    labels = []
+    for text in head:
+        if text not in ("rank", "paper"):
+            data = text.split(" ")[0]
+            labels.append(text)
+        else:
+            labels.append(f"{data}, {text}")
+    return labels
 
 
 def _figures(images: list[tuple[_Drawn, bytes]]) -> list[str]:
