@@ -1,7 +1,9 @@
 """What is not used is not imported."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +39,11 @@ def test_every_public_name_is_there_and_listed():
     assert [name for name in kh.__all__ if not hasattr(kh, name)] == []
     assert set(kh.__all__) <= set(dir(kh))
     assert "__version__" in dir(kh)
+
+
+def test_type_checkers_read_the_same_names():
+    text = Path(kh.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert set(re.findall(r"import \w+ as (\w+)", text)) == set(kh.__all__)
 
 
 def test_a_name_is_that_of_its_module():

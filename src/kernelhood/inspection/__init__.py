@@ -15,9 +15,6 @@ from kernelhood.inspection.model import (
 )
 from kernelhood.solvers.neighborhood import BoundTerms
 
-# The name that `plot_path` had before.
-plot_search_path = plot_path
-
 __all__ = [
     "BoundTerms",
     "alignment",
@@ -25,7 +22,6 @@ __all__ = [
     "monte_carlo_complexity",
     "plot_alignment",
     "plot_path",
-    "plot_search_path",
     "plot_sharing",
     "plot_task_map",
     "plot_weights",
