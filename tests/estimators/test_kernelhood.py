@@ -68,7 +68,7 @@ def test_standard_deviations_are_those_of_new_targets(fitted):
     X, y, task = make_table(1200, seed=1)
     mean, deviation = fitted.predict(X, task=task, return_std=True)
     assert np.mean(np.abs(y - mean) < 1.645 * deviation) == pytest.approx(0.9, abs=0.06)
-    with pytest.warns(UserWarning, match="'new' were not seen"):
+    with pytest.warns(UserWarning, match="not seen in fit: task 'new'"):
         unknown = fitted.predict(X[:5], task=["new"] * 5, return_std=True)[1]
     assert np.all(unknown > 1.5 * deviation[:5])
 
