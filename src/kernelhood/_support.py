@@ -100,7 +100,7 @@ def _replace(part: Path, place: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Let the new name survive a power cut, where the system can."""
+    """Let the new name survive a power cut, if the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
