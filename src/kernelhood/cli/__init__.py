@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 if all is well, 1 if something is missing or failed, 130 after an interrupt, 141 where
+        0 if all is well, 1 if something is missing or failed, 130 after an interrupt, 141 if
         nobody reads the output any more. Wrong usage ends the process with 2.
     """
     _show_any_text()
