@@ -65,7 +65,7 @@ class Structure(NamedTuple):
     intercepts: float
 
     def checked(self) -> Structure:
-        """Return itself where its values can be."""
+        """Return itself if its values can be."""
         check_number("structure_share", self.share, low=0.0, high=1.0)
         check_number("intercepts", self.intercepts, low=0.0)
         check_count("n_groups", self.n_groups)
