@@ -184,7 +184,7 @@ class MTONMKL(JointMethod):
         )
 
     def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
-        """Return a key that differs where the kernels or the intercepts of the corners do."""
+        """Return a key that differs if the kernels or the intercepts of the corners do."""
         return "corners", self.stated.key, self.groups, penalty.row.tobytes()
 
     # What a search asks.
@@ -351,8 +351,8 @@ class MTONMKLRegressor(RegressorMixin, RelatedModel):
         Whether targets are standardised inside, so that `C`, `epsilon` and `beta` have no units.
         Tasks that are solved together and have the same quantity as their target have one unit,
         the standard deviation within tasks; independent tasks, and columns of a 2-D y, have each
-        their own. "auto" standardises where `kernels` are fitted to the data, too, and leaves
-        targets alone where kernels are given or the paper's.
+        their own. "auto" standardises if `kernels` are fitted to the data, too, and leaves
+        targets alone if kernels are given or the paper's.
 
     Examples
     --------

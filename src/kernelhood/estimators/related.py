@@ -474,9 +474,9 @@ class Part(NamedTuple):
 
 
 def part_of(whole: JointProblem) -> Part | None:
-    """Return a part whose solution costs less than one SVM of the whole; None where there is none.
+    """Return a part whose solution costs less than one SVM of the whole; None if there is none.
 
-    Fewer tasks are the better part where there are many and all have the same weights: a task keeps
+    Fewer tasks are the better part if there are many and all have the same weights: a task keeps
     its samples, and with them what it learns for itself. Weights of single tasks need every task,
     and ten samples of each.
     """
@@ -611,7 +611,7 @@ class JointMethod(RelatedMethod):
 
 
 def _usable_start(problems: list[TaskProblem], blocks: list[Block]) -> Solution | None:
-    """Return the last joint solution where it has the same weights and intercepts."""
+    """Return the last joint solution if it has the same weights and intercepts."""
     start = problems[0].together
     n_groups = sum(len(block.loss.group_starts) - 1 for block in blocks)
     if start is None or len(start.weights) != blocks[0].operator.n_weights:
