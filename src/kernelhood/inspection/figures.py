@@ -29,7 +29,7 @@ from kernelhood.inspection.style import (
 )
 
 _TALLEST = 11.0
-# A share has its number printed where the bar is this wide and there are few enough bars.
+# A share has its number printed if the bar is this wide and there are few enough bars.
 _WIDE, _FEW = 0.09, 25
 
 
@@ -80,7 +80,7 @@ def plot_weights(
 ) -> Any:
     """Draw each task's kernel weights as shares of a bar.
 
-    Kernels that no task uses are left out; where more than eight are used, the smallest are drawn
+    Kernels that no task uses are left out; if more than eight are used, the smallest are drawn
     as one.
 
     Parameters

@@ -55,7 +55,7 @@ def new_figure(size: tuple[float, float], extra: str = "plot", *, by_pyplot: boo
     size : tuple of float
         Width and height in inches.
     extra : str
-        What to install where matplotlib is missing.
+        What to install if matplotlib is missing.
     by_pyplot : bool
         Whether pyplot makes the figure, and shows it, in a notebook or an interactive session.
     """
@@ -268,7 +268,7 @@ def plain(ax: Any) -> None:
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook draws where a cell ends with it."""
+    """A figure that a notebook draws if a cell ends with it."""
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()
