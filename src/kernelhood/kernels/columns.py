@@ -53,7 +53,7 @@ def is_text(column: Any) -> bool:
 
 
 def labels(column: Any) -> AnyArray:
-    """Return the entries of a column as text without blanks around it, None where missing.
+    """Return the entries of a column as text without blanks around it, None if missing.
 
     Whole numbers are written without a fraction, so that a task 3 of a Parquet file is the task
     "3" of a CSV file.
@@ -145,7 +145,7 @@ def table_numbers(table: Any) -> list[tuple[Array, AnyArray]]:
 
 
 def _cast(columns: Sequence[Any]) -> Array | None:
-    """Return columns of text as numbers, one after the other; None where some entry is none."""
+    """Return columns of text as numbers, one after the other; None if some entry is none."""
     try:
         arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
     except ImportError:  # one entry after the other, then
@@ -184,7 +184,7 @@ def _number(value: Any) -> float | None:
 
 
 def days(column: Any) -> tuple[Array, AnyArray]:
-    """Return a column of dates as days since 1970, NaN where missing, and which are no dates.
+    """Return a column of dates as days since 1970, NaN if missing, and which are no dates.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class NumberColumn:
     median, mean, spread : float
         Of the training rows; the mean and the standard deviation with the median filled in.
     indicator : bool
-        Whether a feature says which values are missing: where the training rows lacked some.
+        Whether a feature says which values are missing: if the training rows lacked some.
     """
 
     name: str
@@ -279,7 +279,7 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class DateColumn:
-    """A date: how late it is, and its place in the year, the week and the day where these vary.
+    """A date: how late it is, and its place in the year, the week and the day if these vary.
 
     Attributes
     ----------
@@ -457,7 +457,7 @@ def _scale(values: Array) -> tuple[float, float]:
 
 
 def refuse(name: str, column: Any, wrong: AnyArray, wanted: str) -> None:
-    """Raise where entries of a column are not what they should be."""
+    """Raise if entries of a column are not what they should be."""
     if wrong.any():
         row = int(np.argmax(wrong))
         value = str(column.iloc[row])
