@@ -25,7 +25,7 @@ class Dense:
     dtype : {"float64", "float32"}
         Type of the numbers that are held.
     cache_size : float
-        The most memory that kernel matrices may take, in megabytes. Where all of them need more,
+        The most memory that kernel matrices may take, in megabytes. If all of them need more,
         they are evaluated when they are needed.
 
     Examples
@@ -126,7 +126,7 @@ class Sizes(NamedTuple):
     Attributes
     ----------
     n_samples, n_points : int
-        Samples of all tasks, or of the largest one where tasks are on their own, and the points
+        Samples of all tasks, or of the largest one if tasks are on their own, and the points
         that they stand at.
     n_kernels : int
         Base kernels.
@@ -160,7 +160,7 @@ class Sizes(NamedTuple):
     def low_rank(self) -> float:
         """Megabytes of a fit with landmarks.
 
-        Features are held where they fit into the cache, in single precision where they take more
+        Features are held if they fit into the cache, in single precision if they take more
         than a quarter of it, and a copy of those that have a weight; products of every kernel are
         kept for a few vectors; normal equations are of features by features.
         """
@@ -172,7 +172,7 @@ class Sizes(NamedTuple):
 
 
 def available_memory() -> float:
-    """Return how many megabytes may be taken now; infinity where nobody can tell."""
+    """Return how many megabytes may be taken now; infinity if nobody can tell."""
     found = [_read_meminfo()]
     for limit, use in zip(_LIMITS, _USES, strict=True):
         most, now = _read_number(limit), _read_number(use)
