@@ -480,7 +480,7 @@ class TaskInputs(Effects):
 
 
 def _median(distances: Array) -> float:
-    """Return the median distance between different points; 1 where there are none."""
+    """Return the median distance between different points; 1 if there are none."""
     apart = distances[np.triu_indices(len(distances), 1)]
     apart = apart[apart > 0.0]
     return float(np.median(apart)) if len(apart) else 1.0
