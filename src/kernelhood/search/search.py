@@ -225,7 +225,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         return {"average": self.average, "pooled": pooled}
 
     def _read_grid(self, chain: Chain) -> Models:
-        """Return the distinct models, or raise where settings contradict each other."""
+        """Return the distinct models, or raise if settings contradict each other."""
         if self.average not in ("tasks", "samples"):
             raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
         if self.prune and self.per_task:
