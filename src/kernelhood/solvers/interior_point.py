@@ -332,7 +332,7 @@ def solve_interior_point(
     K : ndarray of shape (n_samples, n_samples)
         Kernel matrix.
     loss : BoxLoss
-        Box and linear term, in units where both are of order one.
+        Box and linear term, in units in which both are of order one.
     gap_tol : float
         Absolute duality gap to reach.
     max_iter : int
@@ -343,7 +343,7 @@ def solve_interior_point(
     Returns
     -------
     v : ndarray of shape (n_samples,)
-        Feasible dual vector, the best one found where rounding ends the progress first.
+        Feasible dual vector, the best one found if rounding ends the progress first.
     """
     sides = sides_of(loss)
 

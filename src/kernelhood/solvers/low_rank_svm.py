@@ -48,7 +48,7 @@ def solve_interior_point(
     system : LowRankSystem
         The kernel.
     loss : BoxLoss
-        Box and linear term, in units where both are of order one.
+        Box and linear term, in units in which both are of order one.
     ridge : float
         Added to the diagonal of the kernel.
     gap_tol : float
@@ -204,7 +204,7 @@ def solve_low_rank_svm(
     weights : ndarray of shape (n_weights,)
         Their weights.
     loss : BoxLoss
-        Box and linear term, in units where both are of order one.
+        Box and linear term, in units in which both are of order one.
     v, Kv : ndarray of shape (n_samples,)
         A feasible start and its product with the kernel and the ridge.
     ridge : float

@@ -41,9 +41,9 @@ class Solution(NamedTuple):
     trace : ndarray of shape (n_iter, 2)
         Objective and relative duality gap after each of them.
     bend : float
-        The part of the gain that grows with the square of v; 0 where losses have a box.
+        The part of the gain that grows with the square of v; 0 if losses have a box.
     noise_scale : float
-        What the inverse costs of a squared loss are multiplied by, where their scale was learned.
+        What the inverse costs of a squared loss are multiplied by, if their scale was learned.
     """
 
     weights: Array
@@ -431,7 +431,7 @@ class Problem:
         return total
 
     def small_unit(self, here: State) -> float:
-        """Return a weight that matters where all weights are small.
+        """Return a weight that matters if all weights are small.
 
         With it the function of some kernel is as large as the targets.
         """

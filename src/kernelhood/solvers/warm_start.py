@@ -39,7 +39,7 @@ def carried_start(
     Returns
     -------
     Solution or None
-        None where one box is no multiple of the other.
+        None if one box is no multiple of the other.
     """
     v = _carried(solution.v, loss, before)
     if v is None:
@@ -50,7 +50,7 @@ def carried_start(
 
 
 def _carried(v: Array, loss: SampleLoss, before: SampleLoss) -> Array | None:
-    """Return a dual vector that is feasible for another loss, or None where it would say little."""
+    """Return a dual vector that is feasible for another loss, or None if it would say little."""
     if isinstance(loss, RidgeLoss) or isinstance(before, RidgeLoss):
         return loss.feasible(v) if type(loss) is type(before) else None
     ratio = _box_ratio(loss, before)
@@ -146,7 +146,7 @@ def _shrunk(v: Array, before: BoxLoss, ratio: float) -> Array:
 
 
 def closest_start(starts: Sequence[Solution], penalty: Penalty) -> Solution | None:
-    """Return the start with the smallest duality gap; None where no one keeps the budget.
+    """Return the start with the smallest duality gap; None if no one keeps the budget.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def closest_start(starts: Sequence[Solution], penalty: Penalty) -> Solution | No
 
 
 def _box_ratio(loss: BoxLoss, before: BoxLoss) -> float | None:
-    """Return by which factor the box has grown, or None where it changed its shape."""
+    """Return by which factor the box has grown, or None if it changed its shape."""
     ratio = float((loss.upper - loss.lower).sum() / (before.upper - before.lower).sum())
     sides = ((loss.upper, ratio * before.upper), (loss.lower, ratio * before.lower))
     same = all((np.abs(new - old) <= _ROUNDING * np.abs(old)).all() for new, old in sides)
