@@ -195,7 +195,7 @@ ENDINGS = (*_TEXT, *_PARQUET)
 
 
 def ending(path: str | PathLike[str]) -> str:
-    """Return what the name of a table ends in, or raise where no table is known to.
+    """Return what the name of a table ends in, or raise if no table is known to.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def read_blocks(path: str | PathLike[str], *, rows: int = BLOCK_ROWS) -> Iterato
     ------
     DataFrame
         CSV gives text, as it stands in the file. SVMlight gives numbers in the columns "target",
-        "qid" where there is one, and "1", "2", ... for the features.
+        "qid" if there is one, and "1", "2", ... for the features.
 
     Examples
     --------

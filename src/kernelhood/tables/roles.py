@@ -31,17 +31,17 @@ from kernelhood.kernels.columns import (
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn numbers, dates, categories and missing values of a data frame into features.
 
-    What a column is follows from its training rows: a number where all of its values are, a date
-    where all look like 2024-05-17 or 2024-05-17 08:30, else a category. Numbers are standardised;
+    What a column is follows from its training rows: a number if all of its values are, a date
+    if all look like 2024-05-17 or 2024-05-17 08:30, else a category. Numbers are standardised;
     a date is how late it is, and where it lies in the year, the week and the day; a category has a
     feature for each of its 30 most frequent levels. Missing numbers and dates are replaced by the
-    median, and a further feature marks them where the training rows lack some. Columns that hold
+    median, and a further feature marks them if the training rows lack some. Columns that hold
     one value, or another one in every row, are left out.
 
     Parameters
     ----------
     categories : sequence of str
-        Columns that are categories, also where they hold numbers.
+        Columns that are categories, also if they hold numbers.
     dates : sequence of str
         Columns that are dates.
 
@@ -193,7 +193,7 @@ def as_bunch(table: Any, **roles: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        With X, y, task, kind and, where there are groups, task_groups.
+        With X, y, task, kind and, if there are groups, task_groups.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class Roles:
     max_classes: int | None = None
 
     def feature_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the features among the columns of a table, or raise where one is not there."""
+        """Return the features among the columns of a table, or raise if one is not there."""
         special = [(role, getattr(self, role)) for role in ("task", "target", "groups", "occasion")]
         named = [(role, name) for role, name in special if name is not None]
         asked = [("features", name) for name in self.features or ()]
@@ -322,7 +322,7 @@ class Rows:
 
     @property
     def strata(self) -> AnyArray | None:
-        """What splits should keep in proportion beside tasks: classes, where there are any."""
+        """What splits should keep in proportion beside tasks: classes, if there are any."""
         return self.y if self.kind == CLASSIFICATION else None
 
     def take(self, kept: AnyArray) -> Rows:
@@ -339,7 +339,7 @@ class Rows:
 
 
 def read_rows(table: Any, roles: Roles) -> Rows:
-    """Return the rows that can be learned from, or raise where there are none.
+    """Return the rows that can be learned from, or raise if there are none.
 
     Parameters
     ----------
