@@ -224,6 +224,8 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         """Return features and the task of every row, from wherever they were given."""
         if hasattr(X, "collect") and not hasattr(X, "shape"):
             raise TypeError(f"X is a {type(X).__name__}, which holds no rows yet: collect() it.")
+        if type(X) is dict or (hasattr(X, "to_frame") and not hasattr(X, "columns")):
+            raise TypeError(f"X is a {type(X).__name__}: give a data frame, or an array of rows.")
         if hasattr(X, "columns"):
             X = as_pandas(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
