@@ -234,7 +234,8 @@ def make_multitask(
 
     Notes
     -----
-    For a task that is no outlier, ``true_shared + true_specific[t]`` sums to 1 without a structure.
+    Without a structure, ``true_shared + true_specific[t]`` sums to 1 for a task that is not an
+    outlier.
     Gaussians much wider than the data differ little from each other: expect a method to find the
     group, not the member.
 

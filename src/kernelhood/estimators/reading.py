@@ -472,7 +472,7 @@ def _is_none(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType"
 
 
-#: Beyond these a square is no floating point number.
+#: Beyond these a square is not a floating point number.
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 

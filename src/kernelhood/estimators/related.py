@@ -63,7 +63,7 @@ class RelatedMethod(Method):
         How tasks relate. "independent" is the paper's model, in which the problem splits into one
         for each task. With "functions" the shared weights multiply the kernel between all samples
         of all tasks, so that :math:`f_t = f_0 + g_t + b_t` and a task learns from the samples of
-        the others. "mixed" is one function for all, and deviations of one size. With "inputs"
+        the others. "mixed" is one function for all, and deviations of one variance. With "inputs"
         tasks with like inputs are alike. Or a relation such as `TaskGroups`, `TaskSimilarity`,
         `TaskGraph`, or several of them at once. "auto" is "mixed" if `kernels` are fitted to the
         data, and "independent" if they are given or the paper's, or if there is a `neighborhood`.
@@ -298,7 +298,7 @@ class RelatedMethod(Method):
         """
         relation, n = self.stated, len(joint.kernels)
         matrices = joint.matrices(relation)
-        # A task on its own needs no function beside the one it has in common with nobody.
+        # A single task needs no function beside its own.
         separate = relation.separate and not (len(joint.names) == 1 and len(matrices) > 0)
         by_matrix = relation.costs(len(matrices))
         cost = np.repeat(by_matrix[: len(matrices)], n)

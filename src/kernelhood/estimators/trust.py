@@ -67,7 +67,7 @@ class Trusted:
         Returns
         -------
         TaskReport
-            ``print(report)`` shows it; ``report.to_frame()`` is a data frame, a row a task.
+            ``print(report)`` shows it; ``report.to_frame()`` is a data frame, a row for each task.
 
         Examples
         --------

@@ -264,7 +264,7 @@ def plain(ax: Any) -> None:
 # Figures that show themselves: in a notebook, or wherever pyplot is interactive.
 #
 # Elsewhere figures are made without pyplot, so that scripts and servers neither open windows nor
-# keep figures that nobody closes.
+# keep figures that are never closed.
 
 
 class ShownFigure(Figure):

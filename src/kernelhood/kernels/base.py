@@ -352,7 +352,7 @@ class Pair:
         These are the distances between points that are both far from 0, if any are close together.
         If only one of them is far, its distance from the other is about as large as its norm and
         loses no digits. If numbers overflow these are all distances, because infinity minus
-        infinity would be no number.
+        infinity would not be a number.
 
         The norms of far points become 0, and half of them is taken off their products instead, so
         that minus half of a distance can stand in the place of a product.

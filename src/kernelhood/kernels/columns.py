@@ -184,7 +184,7 @@ def _number(value: Any) -> float | None:
 
 
 def days(column: Any) -> tuple[Array, AnyArray]:
-    """Return a column of dates as days since 1970, NaN if missing, and which are no dates.
+    """Return a column of dates as days since 1970, NaN if missing, and which are not dates.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class NumberColumn:
         """Return the treatment in words."""
         text = f"number, mean {self.mean:.4g}, standard deviation {self.spread:.4g}"
         return (
-            f"{text}; missing values: {self.median:.4g}, and an indicator"
+            f"{text}; missing values become {self.median:.4g}, with an indicator"
             if self.indicator
             else text
         )
@@ -343,7 +343,7 @@ class DateColumn:
     def describe(self) -> str:
         """Return the treatment in words."""
         waves = f", and its place in the {', the '.join(self.cycles)}" if self.cycles else ""
-        missing = "; missing values: the median, and an indicator" if self.indicator else ""
+        missing = "; missing values become the median, with an indicator" if self.indicator else ""
         return f"date: trend{waves}{missing}"
 
 
@@ -395,7 +395,7 @@ class CategoryColumn:
     def describe(self) -> str:
         """Return the treatment in words."""
         shown = ", ".join(self.levels[:4]) + (", ..." if len(self.levels) > 4 else "")
-        missing = "; missing values: a level of their own" if self.indicator else ""
+        missing = "; missing values are a level of their own" if self.indicator else ""
         return f"category of {len(self.levels)} levels: {shown}{missing}"
 
 
@@ -462,7 +462,7 @@ def refuse(name: str, column: Any, wrong: AnyArray, wanted: str) -> None:
         row = int(np.argmax(wrong))
         value = str(column.iloc[row])
         shown = value if len(value) <= 40 else f"{value[:40]}..."
-        raise ValueError(f"column {name!r} holds {shown!r} where {wanted} should be.")
+        raise ValueError(f"column {name!r} holds {shown!r}, and must hold {wanted}.")
 
 
 def learn_column(

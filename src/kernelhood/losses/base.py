@@ -426,6 +426,5 @@ class Loss(ABC):
             As in `at`.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} says neither where its box lies, by box, nor gives a ridge, "
-            "by at."
+            f"{type(self).__name__} defines neither a box nor a ridge: override box or at."
         )

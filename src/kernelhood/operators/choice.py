@@ -172,7 +172,7 @@ class Sizes(NamedTuple):
 
 
 def available_memory() -> float:
-    """Return how many megabytes may be taken now; infinity if nobody can tell."""
+    """Return how many megabytes may be taken now; infinity if unknown."""
     found = [_read_meminfo()]
     for limit, use in zip(_LIMITS, _USES, strict=True):
         most, now = _read_number(limit), _read_number(use)

@@ -236,7 +236,7 @@ def read_results(path: str | PathLike[str]) -> Any:
     try:
         head = next(csv.reader([_first_line(place)]), [])
     except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is not a table of results: it is no text.") from error
+        raise ValueError(f"{path} is not a table of results: it is not text.") from error
     lacking = [name for name in ("dataset", "method", "score") if name not in head]
     if lacking:
         raise ValueError(f"{path} is not a table of results: it has no column {lacking[0]!r}.")

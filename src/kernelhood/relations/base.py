@@ -254,7 +254,7 @@ class SharedFunctions(TaskRelation):
 # Effects, as a mixed model has them: one common to all tasks, some in between, one of each task.
 #
 # The matrices are 11', those in between, and I. The weights are as many as the matrices, whatever
-# the number of tasks: deviations of all tasks have one size.
+# the number of tasks: deviations of all tasks have one variance.
 
 
 class Effects(TaskRelation):
@@ -434,7 +434,7 @@ class Effects(TaskRelation):
 
 
 class Mixed(Effects):
-    """One common function, and deviations of all tasks that have one size.
+    """One common function, and deviations of all tasks that have one variance.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def warn_of_gaps(gaps: Array, tol: Array) -> None:
         asked = " to ".join(dict.fromkeys(f"{one:g}" for one in (tol.min(), tol.max())))
         warnings.warn(
             f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
-            f"tol={asked} on some split, even when solved again from nothing; "
+            f"tol={asked} on some split, even without a warm start; "
             f"the worst gap is {gaps[missed].max():.1e}. cv_results_['max_gap'] has all of them.",
             ConvergenceWarning,
             stacklevel=3,

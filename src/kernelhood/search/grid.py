@@ -80,7 +80,7 @@ def grid_columns(grid: ParameterGrid) -> dict[str, Column]:
 def by_setting(
     columns: Mapping[str, Column], fixed: Mapping[str, Any], n_points: int
 ) -> Iterator[tuple[Indices, dict[str, Any], set[str]]]:
-    """Go through the settings of a grid, what is no number, and the points that have each.
+    """Go through the settings of a grid, what is not a number, and the points that have each.
 
     Yields
     ------
@@ -114,7 +114,7 @@ def _equal(column: Column, default: Any) -> Indices:
 
 
 def hashable(value: Any) -> Hashable:
-    """Return a value if it can be compared by its hash, otherwise who it is."""
+    """Return a value if it can be compared by its hash, otherwise its id."""
     try:
         hash(value)
     except TypeError:
@@ -372,7 +372,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _settings(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:
-    """Return what is no number: models that differ here are on paths of their own."""
+    """Return what is not a number: models that differ here are on paths of their own."""
     return tuple((name, str(params[name])) for name in names if not _is_number(params[name]))
 
 

@@ -256,7 +256,7 @@ class _Walk:
         return targets, problems
 
     def _solve(self, problems: list[TaskProblem]) -> list[TaskSolution]:
-        """Solve a model; once more from nothing if its start led to a missed gap."""
+        """Solve a model; again without a warm start if that led to a missed gap."""
         assert self.kernels is not None
         found = self.method.solve(self.kernels.train, problems)
         started = any(one.start is not None or one.carry is not None for one in problems)

@@ -251,7 +251,7 @@ def contenders(scores: Array, parts: list[list[SplitTask]], *, average: str, poo
 
 
 def mean_of_known(values: Array, axis: int) -> Array:
-    """Return the mean of the values that are no NaN; NaN if there is none."""
+    """Return the mean of the values that are not NaN; NaN if there is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.asarray(np.nanmean(values, axis=axis))

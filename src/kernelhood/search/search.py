@@ -108,8 +108,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         Scores of probabilities, such as neg_log_loss, are not for these estimators.
     average : {"tasks", "samples"}
         Whether a split's score is the mean over tasks or over its test samples. Tasks matter
-        equally by default, as in the paper; with tasks of very few test rows, "samples" is less a
-        matter of chance. The default score of regression is no mean over tasks and needs neither.
+        equally by default, as in the paper; with tasks of very few test rows, "samples" is less
+        noisy. The default score of regression is not a mean over tasks and needs neither.
     refit : bool
         Whether to fit the best point to all data.
     per_task : bool

@@ -258,7 +258,7 @@ def as_splits(
 
     A float is the test share of one random split, an integer the number of folds; splitters of
     this module are told the tasks, those of scikit-learn are not, and an iterable of index pairs
-    is taken as it is. Targets that are no classes are no strata, even if they are whole numbers.
+    is taken as it is. Targets that are not classes are not strata, even if they are whole numbers.
     """
     if isinstance(cv, (float, np.floating)):
         cv = TaskShuffleSplit(1, test_size=float(cv), random_state=0)

@@ -277,7 +277,7 @@ def centred_targets(target: Array, starts: Indices) -> tuple[Array, float, Array
 
 # One problem with the squared loss as a function of its kernel weights.
 #
-# Instead of pair steps of an SVM, this takes one Cholesky factor of ``K + diag(1 / cost)``: it gives
+# Instead of pair steps, this takes one Cholesky factor of ``K + diag(1 / cost)``: it gives
 # the dual vector, the intercepts and, every sample being free, the Hessian.
 
 

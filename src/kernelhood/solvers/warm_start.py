@@ -39,7 +39,7 @@ def carried_start(
     Returns
     -------
     Solution or None
-        None if one box is no multiple of the other.
+        None if one box is not a multiple of the other.
     """
     v = _carried(solution.v, loss, before)
     if v is None:
@@ -146,7 +146,7 @@ def _shrunk(v: Array, before: BoxLoss, ratio: float) -> Array:
 
 
 def closest_start(starts: Sequence[Solution], penalty: Penalty) -> Solution | None:
-    """Return the start with the smallest duality gap; None if no one keeps the budget.
+    """Return the start with the smallest duality gap; None if none keeps the budget.
 
     Parameters
     ----------

@@ -270,13 +270,13 @@ class Roles:
         asked += [("drop", name) for name in self.drop]
         for role, name in [*named, *asked]:
             if name not in columns:
-                raise ValueError(f"{role}={name!r} is no column; there are {shown(columns)}.")
+                raise ValueError(f"{role}={name!r} is not a column; there are {shown(columns)}.")
         roles = {name: role for role, name in named}
         if self.task == self.target:
             raise ValueError(f"task and target are both {self.task!r}; give two columns.")
         for role, name in asked:
             if role == "features" and roles.get(name) in ("task", "target", "occasion"):
-                raise ValueError(f"features={name!r} is the {roles[name]}: it is no feature.")
+                raise ValueError(f"features={name!r} is the {roles[name]}: it is not a feature.")
         wanted = columns if self.features is None else list(self.features)
         left = {*roles, *self.drop} - ({self.groups} & set(self.features or ()))
         found = [name for name in wanted if name not in left]
@@ -285,7 +285,7 @@ class Roles:
         for role, given in (("categories", self.categories), ("dates", self.dates)):
             for name in given:
                 if name not in found:
-                    raise ValueError(f"{role}={name!r} is no feature; these are {shown(found)}.")
+                    raise ValueError(f"{role}={name!r} is not a feature; these are {shown(found)}.")
         return found
 
 
@@ -500,7 +500,7 @@ def rows_after(table: Any, when: str, column: str) -> AnyArray:
     moment = days(type(table[column])([when], dtype=object))[0][0]
     if np.isnan(number) and np.isnan(moment):
         raise ValueError(
-            f"holdout_after={when!r} is no date such as 2024-05-17 or 2024-05-17 08:30."
+            f"holdout_after={when!r} is not a date such as 2024-05-17 or 2024-05-17 08:30."
         )
     read, what = (days, "date") if np.isnan(number) else (numbers, "number")
     values, wrong = read(table[column])
