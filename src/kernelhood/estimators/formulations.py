@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kernelhood._typing import Array
 from kernelhood.penalties import Concave, Linear, Penalty, Quadratic
 
-#: The `beta` of estimators as they come; less if many samples are solved together.
+#: The default `beta` of estimators; less if many samples are solved together.
 USUAL_BETA = 1e-3
 
 

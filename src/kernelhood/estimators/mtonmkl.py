@@ -60,7 +60,7 @@ class MTONMKL(JointMethod):
         "auto" is 0.001, and in `normalized` at most ``C / (4 * n_samples)`` with the number of
         samples that are solved together: more would choose wide kernels whatever the targets.
     formulation : {"normalized", "corrected", "printed"} or Formulation
-        Which problem the paper's iteration is read as; see the page "Reading the paper".
+        Which problem we take the paper to solve; see the page "Reading the paper".
         `normalized`, the default, fixes the trace of each task's kernel and rewards concentrated
         spectra; its gap is that of the convex problem that its stationary point solves.
         `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.

@@ -250,7 +250,7 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         )
         if name is not None and share > _SHOCKS:
             warnings.warn(
-                f"nearly every value of column {name!r} is there once in each task, and single "
+                f"nearly every value of column {name!r} occurs once in each task, and single "
                 f"values explain {100.0 * share:.0f} % of the variance: if that is chance, such as "
                 f"the weather of a day, fit with occasion={name!r} or with its values.",
                 UserWarning,

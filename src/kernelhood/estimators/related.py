@@ -64,7 +64,7 @@ class RelatedMethod(Method):
         for each task. With "functions" the shared weights multiply the kernel between all samples
         of all tasks, so that :math:`f_t = f_0 + g_t + b_t` and a task learns from the samples of
         the others. "mixed" is one function for all, and deviations of one variance. With "inputs"
-        tasks with like inputs are alike. Or a relation such as `TaskGroups`, `TaskSimilarity`,
+        tasks with similar inputs are alike. Or a relation such as `TaskGroups`, `TaskSimilarity`,
         `TaskGraph`, or several of them at once. "auto" is "mixed" if `kernels` are fitted to the
         data, and "independent" if they are given or the paper's, or if there is a `neighborhood`.
     intercept : {"auto", "task", "common", "shrunk"}
@@ -76,7 +76,7 @@ class RelatedMethod(Method):
         How kernels between training samples are held: as matrices, which are evaluated again when
         needed if they do not fit into the cache of `Dense`, or of low rank by `Landmarks` that all
         kernels and tasks have in common. "auto" holds matrices up to 20,000 samples and goes over
-        to landmarks beyond; see the page "Performance".
+        to landmarks beyond; see the page "Scale".
     missing : {"error", "indicator"}
         What missing values in X are: an error, or filled by the mean of the training rows, in
         columns of categories by the most frequent one. With "indicator" each column in which

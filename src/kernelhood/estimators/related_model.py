@@ -425,8 +425,8 @@ class RelatedModel(NeighborhoodModel):
         radius : float
             R, the bound on ``sum_t |w_t|^2``.
         form : {"geometric", "arithmetic", "printed"}
-            The tight form, the looser one of the regulariser, or that of print, which is larger by
-            the square root of the number of tasks.
+            The tight form, the looser one of the regulariser, or the printed one, which is larger
+            by the square root of the number of tasks.
         """
         check_is_fitted(self)
         n_samples = float(np.sum(self.n_samples_))

@@ -401,7 +401,7 @@ class CategoryColumn:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column that tells nothing, and why.
+    """A column that is left out, and why.
 
     Attributes
     ----------

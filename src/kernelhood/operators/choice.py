@@ -18,7 +18,7 @@ _DTYPES = ("float64", "float32")
 
 @dataclass(frozen=True)
 class Dense:
-    """All kernel matrices, held as far as memory allows and evaluated again beyond it.
+    """Kernel matrices in memory, and evaluated on demand if they do not fit.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Kernels of low rank: every kernel is seen through its values at a few points.
+    """Kernels of low rank: every kernel is approximated by its values at a few points.
 
     Parameters
     ----------

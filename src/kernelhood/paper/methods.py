@@ -236,7 +236,7 @@ class Candidates(NamedTuple):
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What tells these models from others of MT-ONMKL, as it can be written down."""
+        """What distinguishes these models from others of MT-ONMKL, as it can be stored."""
         settings = {**split_name(self.method)[1], **self.settings}
         return {name: _plain(value) for name, value in settings.items()}
 

@@ -109,9 +109,9 @@ class TaskStratifiedKFold(_TaskSplitter):
     n_splits : int
         Number of folds, at least 2.
     shuffle : bool
-        Whether to mix the rows first.
+        Whether to shuffle the rows first.
     random_state : int, RandomState or None
-        Of the mixing.
+        Seed of the shuffling.
     task_column : int or str, optional
         The column of X that names the task, for use if only X and y are passed on.
 
@@ -403,9 +403,9 @@ class LeaveTasksOut(_KnowsTasks):
     Parameters
     ----------
     n_splits : int or None
-        Number of folds that the tasks are dealt to at random; None leaves out one task at a time.
+        Number of folds, to which tasks are assigned at random; None leaves out one task at a time.
     random_state : int, RandomState or None
-        Of the deal.
+        Seed of the assignment.
     task_column : int or str, optional
         The column of X that names the task, for use if only X and y are passed on.
 
