@@ -458,7 +458,7 @@ class Part(NamedTuple):
         """Return where a solution of the part leads the whole to.
 
         Its weights may have used up a budget that counts the kernels at all samples, and are moved
-        to where they keep it. Where all tasks take part, the function is close as well, and mostly
+        to where they keep it. If all tasks take part, the function is close as well, and mostly
         so is what is left of it when entries of v are cut down to their bounds.
         """
         weights, v = found.weights * self.unit, None

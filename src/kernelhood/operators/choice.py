@@ -204,8 +204,8 @@ def chosen_operator(asked: str, sizes: Sizes, *, together: bool) -> str:
     """Return how kernels are held: as asked, or as size and memory suggest.
 
     Of tasks that are solved together, matrices that fit into the cache are held and others are
-    evaluated when needed; "auto" takes landmarks beyond 20,000 samples. Kernels of tasks on their
-    own are always held; with "auto", landmarks take over from 5,000 samples on if matrices do not
+    evaluated when needed; "auto" takes landmarks beyond 20,000 samples. Kernels of independent
+    tasks are always held; with "auto", landmarks take over from 5,000 samples on if matrices do not
     fit into memory.
 
     Parameters

@@ -226,8 +226,8 @@ _LEVEL = 0.01
 def contenders(scores: Array, parts: list[list[SplitTask]], *, average: str, pooled: bool) -> Flags:
     """Return which models are not clearly worse than the best over the tasks that are scored.
 
-    The differences to the leader, one a task, are tested against 0 by Student's t: what is worse by
-    chance stays, and so does everything if tasks are too few to tell.
+    The differences to the leader, one per task, are tested against 0 by Student's t: what is worse
+    by chance stays, and so does everything if tasks are too few to tell.
 
     Parameters
     ----------
