@@ -281,7 +281,7 @@ def plot_task_map(similarity: Array, task_names: Sequence[Any], *, ax: Any = Non
     limits = (low, 1.0) if low < 1.0 else (0.0, 1.0)
     image = draw_map(ax, shown, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
     _name_both(ax, [task_names[place] for place in order], side, "", "")
-    colour_bar(ax, image, "likeness of tasks")
+    colour_bar(ax, image, "similarity of tasks")
     return ax
 
 
