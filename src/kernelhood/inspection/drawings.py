@@ -22,7 +22,7 @@ from kernelhood.inspection.style import (
 
 MAIN, WARM, BAD = COLOURS[0], COLOURS[1], COLOURS[2]
 _SIZE = (5.0, 3.6)
-#: Years that are drawn as dates, with room for the margins of a figure.
+#: Years that are drawn as dates, with space for the margins of a figure.
 _YEARS, _DAYS_OF_A_YEAR = (1000.0, 9000.0), 365.2425
 #: With so many tasks each is named, or has a bar.
 _FEW, _BARS, _NAMED = 8, 30, 5

@@ -286,7 +286,7 @@ def plot_task_map(similarity: Array, task_names: Sequence[Any], *, ax: Any = Non
 
 
 def _map_axes(ax: Any, task_names: Sequence[Any]) -> tuple[Any, float]:
-    """Return axes for a map and its side in inches; new ones leave room for the names."""
+    """Return axes for a map and its side in inches; new ones leave space for the names."""
     if ax is not None:
         return ax, min(size_of(ax))
     side = float(np.clip(0.42 * len(task_names), 2.4, 8.0))
