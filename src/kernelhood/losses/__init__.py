@@ -1,4 +1,4 @@
-"""Losses: what a wrong prediction costs, one file a loss."""
+"""Losses: what a wrong prediction costs, one file for each."""
 
 from kernelhood.losses.base import (
     BoxLoss,

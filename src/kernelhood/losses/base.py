@@ -381,7 +381,7 @@ def joined(parts: Sequence[SampleLoss], group_starts: Indices) -> SampleLoss:
 
 
 class Loss(ABC):
-    """What wrong predictions cost; one file a loss.
+    """What wrong predictions cost; one file for each.
 
     Most losses are a two-sided hinge, whose dual is a box, so that a new one only says by `box`
     where its box lies: quantile regression, for example, has the box from ``-(1 - q) * cost`` to

@@ -1,4 +1,4 @@
-"""The hinge loss of support vector classification."""
+"""The losses of this library: hinge, epsilon-insensitive, quantile and squared."""
 
 from __future__ import annotations
 

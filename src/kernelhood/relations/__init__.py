@@ -1,4 +1,4 @@
-"""Relations: how tasks are joined by kernels, one file a relation."""
+"""Relations: how tasks are joined by kernels, one file for each."""
 
 from kernelhood.relations.base import (
     Combination,
