@@ -14,6 +14,7 @@ from scipy import sparse
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
 from kernelhood.estimators.model_choice import Fit
+from kernelhood.kernels.terms import Landmarked
 from kernelhood.solvers.gaussian import Factor, Level, Point, Terms
 from kernelhood.solvers.likelihoods import Found
 from kernelhood.solvers.many_rows import BlockFactor, ManyRows
@@ -123,14 +124,15 @@ def choose_landmarks(scaled: Scaled, weights: Array, noise: float, E: Array, mos
     used = np.flatnonzero(size)
     left = np.full(len(E), size.sum())
     rows: list[int] = []
-    factor = np.empty((0, len(E)))
-    while len(rows) < min(most, len(E)) and left.mean() > _ENOUGH * noise:
+    most = min(most, len(E))
+    factor = np.empty((most, len(E)))
+    while len(rows) < most and left.mean() > _ENOUGH * noise:
         one = int(left.argmax())
         if left[one] <= 1e-9 * size.sum():
             break
         K = sum(size[m] * scaled.bank.radial[m].matrix(E[[one]], E)[0] for m in used)
-        column = (K - factor[:, one] @ factor) / np.sqrt(left[one])
-        factor = np.vstack([factor, column])
+        known = factor[: len(rows)]
+        column = factor[len(rows)] = (K - known[:, one] @ known) / np.sqrt(left[one])
         left = np.maximum(left - column**2, 0.0)
         left[one] = 0.0
         rows.append(one)
@@ -237,9 +239,17 @@ def _all_features(scaled: Scaled, E: Array, used: Flags) -> tuple[Array, Indices
     """Return the features of rows for some terms, and how many each has."""
     sizes = scaled.bank.features(E[:1], used)[1]
     found = np.empty((len(E), int(sizes.sum())))
+    ends, root = np.cumsum(sizes), np.sqrt(scaled.scale)
     for begin in range(0, len(E), _ROWS_AT_ONCE):
         at = slice(begin, begin + _ROWS_AT_ONCE)
-        found[at] = scaled.features(E[at], used)[0]
+        for place in np.flatnonzero(sizes).tolist():
+            own = found[at, ends[place] - sizes[place] : ends[place]]
+            if not place:
+                own[:] = 1.0
+            elif isinstance(one := scaled.bank.terms[place - 1], Landmarked):
+                np.matmul(one.values(E[at]), one.basis / root[place], out=own)
+            else:
+                np.divide(one.features(E[at]), root[place], out=own)
     return found, sizes
 
 
