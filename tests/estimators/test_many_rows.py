@@ -1,12 +1,15 @@
 """Fits by landmarks beside dense ones."""
 
+import io
 import pickle
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.estimators import landmark_function, multilevel
+from kernelhood.estimators import additive, landmark_function, multilevel
 from kernelhood.estimators.landmark_function import check_dense, most_landmarks, some_rows
 
 
@@ -149,3 +152,44 @@ def test_an_operator_that_is_none_is_refused():
     X, y, task = make_rows(n=20)
     with pytest.raises(ValueError, match="'operator' parameter"):
         kh.KernelhoodRegressor(operator="sparse").fit(X, y, task=task)
+
+
+@pytest.mark.parametrize("return_std", [False, True])
+def test_memory_of_predictions_does_not_grow_with_the_features(landmarks, monkeypatch, return_std):
+    monkeypatch.setattr(additive, "_ROWS_AT_ONCE", 128)
+    X, _, task = make_rows()
+    landmarks.predict(X, task=task, return_std=True)  # what is kept is there
+    peaks = []
+    for times in (5, 25):
+        rows, own = np.tile(X, (times, 1)), np.tile(task, times)
+        tracemalloc.start()
+        landmarks.predict(rows, task=own, return_std=return_std)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    per_row = (peaks[1] - peaks[0]) / (20 * len(X))
+    assert per_row < 150 < 8 * landmarks.n_landmarks_
+
+
+def test_rows_in_any_order_have_the_same_deviations(landmarks, monkeypatch):
+    X, _, task = make_rows()
+    mean, deviation = landmarks.predict(X, task=task, return_std=True)
+    monkeypatch.setattr(additive, "_ROWS_AT_ONCE", 50)
+    order = np.random.default_rng(0).permutation(len(X))
+    found = landmarks.predict(X[order], task=task[order], return_std=True)
+    np.testing.assert_allclose(found[0], mean[order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found[1], deviation[order], rtol=1e-7)
+
+
+@pytest.mark.parametrize("operator", ["dense", "landmarks"])
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_fits_and_predictions_show_progress_if_wanted(operator, verbose, monkeypatch):
+    monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    X, y, task = make_rows()
+    model = kh.KernelhoodRegressor(operator=operator, verbose=verbose).fit(X, y, task=task)
+    fitted = stream.getvalue()
+    assert ("0 rows of covariances after" in fitted) == bool(verbose)
+    model.predict(X, task=task)
+    assert (" of 2,048 rows after" in stream.getvalue()[len(fitted) :]) == bool(verbose)
+    if not verbose:
+        assert stream.getvalue() == ""

@@ -15,6 +15,7 @@ from kernelhood._typing import Array, Flags, Indices
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
 from kernelhood.estimators.model_choice import Fit
 from kernelhood.kernels.terms import Landmarked
+from kernelhood.parallel import Advance, be_silent
 from kernelhood.solvers.gaussian import Factor, Level, Point, Terms
 from kernelhood.solvers.likelihoods import Found
 from kernelhood.solvers.many_rows import BlockFactor, ManyRows
@@ -152,6 +153,8 @@ class ManyRowsData(NamedTuple):
         Targets, and what the variance of the noise is multiplied with.
     own : int
         The level of the tasks.
+    advance : callable, optional
+        Told how many rows a covariance has whenever one is factorised.
     """
 
     E: Array
@@ -159,6 +162,7 @@ class ManyRowsData(NamedTuple):
     z: Array
     noise: Array
     own: int
+    advance: Advance = be_silent
 
     def model(self, scaled: Scaled, flags: Sequence[Flags], tau: float, some: Indices) -> ManyRows:
         """Return the model of some of the rows, with some of the terms on every level."""
@@ -166,7 +170,7 @@ class ManyRowsData(NamedTuple):
         whole = len(some) == len(self.E)
         E = self.E if whole else self.E[some]
         features, sizes = _all_features(scaled, E, used)
-        terms = Terms(features, sizes, np.empty((0, len(E), len(E))))
+        terms = Terms(features, sizes, np.empty((0, len(E), len(E))), self.advance)
         levels = [
             Level(level.groups if whole else level.groups[some], own)
             for level, own in zip(self.levels, flags, strict=True)
@@ -324,6 +328,9 @@ class LandmarkFunction(AdditiveFunction):
         features, sizes = _all_features(self.scaled, self.E[rows], self._used)
         missed = _missed(self.scaled, features, sizes) @ self.weights.sum(axis=0)
         return np.asarray(self.noise[rows] + missed[:, None])
+
+    def _order(self, places: Indices) -> Indices:
+        return np.argsort(places[self.own], kind="stable")  # a task is solved for once
 
     def _variance(self, E: Array, places: Indices) -> Array:
         features, sizes = _all_features(self.scaled, E, self._used)
