@@ -170,6 +170,19 @@ def test_memory_of_predictions_does_not_grow_with_the_features(landmarks, monkey
     assert per_row < 150 < 8 * landmarks.n_landmarks_
 
 
+def test_surfaces_are_predicted_without_their_features(landmarks):
+    X, _, task = make_rows()
+    function = landmarks._function
+    surfaces, rest = function._surfaces
+    assert surfaces
+    assert np.count_nonzero(rest.weights) < np.count_nonzero(function.weights)
+    places = function.places([np.full(len(X), "all", dtype=object), task], len(X))
+    places[1, :5] = -1
+    E = function.scaled.bank.encode(X)
+    plain = additive.AdditiveFunction.at_features(function, E, places)
+    np.testing.assert_allclose(function.at_features(E, places), plain, rtol=1e-6, atol=1e-6)
+
+
 def test_rows_in_any_order_have_the_same_deviations(landmarks, monkeypatch):
     X, _, task = make_rows()
     mean, deviation = landmarks.predict(X, task=task, return_std=True)

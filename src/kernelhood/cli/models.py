@@ -54,7 +54,12 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     add("--holdout-after", metavar="WHEN", help="later rows only judge: a date, or COLUMN=VALUE")
     add("--holdout-tasks", type=float, metavar="SHARE", help="part of the tasks that only judges")
     add("--quantiles", type=float, nargs="+", metavar="LEVEL", default=[], help="such as 0.1 0.9")
-    add("-v", "--verbose", action="store_true", help="print a line about every fit")
+    add(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="print a line about every fit, and its progress",
+    )
     parser.set_defaults(command=_fit)
 
 

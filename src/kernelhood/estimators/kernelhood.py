@@ -91,7 +91,8 @@ class KernelhoodRegressor(RegressorMixin, IntervalModel):
     max_iter : int
         Largest number of covariance matrices to factorise.
     verbose : bool or int
-        Whether to print a line about the fit.
+        Whether to print a line about the fit, and to show the progress of fits and predictions
+        that take more than five seconds.
 
     Attributes
     ----------
@@ -330,7 +331,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
     max_iter : int
         Largest number of covariance matrices to factorise.
     verbose : bool or int
-        Whether to print a line about the fit.
+        Whether to print a line about the fit, and to show the progress of fits and predictions
+        that take more than five seconds.
 
     Attributes
     ----------

@@ -324,6 +324,31 @@ class LandmarkFunction(AdditiveFunction):
         model = rows.model(self.scaled, flags, 1.0, np.arange(len(self.E)))
         return model.factors(model.joined(self.weights, 1.0))
 
+    def at_features(self, E: Array, places: Indices) -> Array:
+        """Return the functions at encoded rows, of shape (n_rows, n_targets)."""
+        surfaces, rest = self._surfaces
+        found = AdditiveFunction.at_features(rest, E, places)
+        for one, values in surfaces:
+            found += one.values(E) @ values
+        return found
+
+    @cached_property
+    def _surfaces(self) -> tuple[list[tuple[Landmarked, Array]], LandmarkFunction]:
+        """Surfaces of the first level only, with what kernels at landmarks count, and the rest."""
+        bank, weights = self.scaled.bank, self.weights.copy()
+        sizes = bank.features(self.E[:1], self._used)[1]
+        owner = np.repeat(np.arange(len(sizes)), sizes * (weights[0, : len(sizes)] > 0.0))
+        alone = bank.approximated & (weights[0] > 0.0) & ~weights[1:].any(axis=0)
+        found = []
+        for place in np.flatnonzero(alone).tolist():
+            one = bank.terms[place - 1]
+            assert isinstance(one, Landmarked)
+            own = np.column_stack([part[0, owner == place] for part in self.coefficients[0]])
+            found.append((one, one.basis @ own / np.sqrt(self.scaled.scale[place])))
+        weights[0, alone], kept = 0.0, ~alone[owner]
+        first = [part[:, kept] for part in self.coefficients[0]]
+        return found, replace(self, weights=weights, coefficients=[first, *self.coefficients[1:]])
+
     def _whole_noise(self, rows: Indices) -> Array:
         features, sizes = _all_features(self.scaled, self.E[rows], self._used)
         missed = _missed(self.scaled, features, sizes) @ self.weights.sum(axis=0)
