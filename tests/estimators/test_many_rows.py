@@ -137,6 +137,19 @@ def test_terms_that_few_rows_did_without_come_back_if_they_are_cheap(monkeypatch
     assert found.tolist() == [False, True, False, True, True, True]
 
 
+def test_a_surface_that_few_rows_did_without_is_tried_with_more(monkeypatch):
+    monkeypatch.setattr(multilevel, "_FEW_ROWS", 50)
+    monkeypatch.setattr(multilevel, "_FIRST_ROWS", 40)
+    X, y, task = make_rows(n=1200, n_tasks=12)
+    model = kh.KernelhoodRegressor().fit(X[:900], y[:900], task=task[:900])
+    monkeypatch.setattr(landmark_function, "_with_a_surface", lambda weights, *rest: weights)
+    without = kh.KernelhoodRegressor().fit(X[:900], y[:900], task=task[:900])
+    assert model.n_landmarks_ > without.n_landmarks_ == 0
+    assert model.log_evidence_ > without.log_evidence_ + 20.0
+    scores = [one.score(X[900:], y[900:], task=task[900:]) for one in (model, without)]
+    assert scores[0] > scores[1]
+
+
 def test_memory_that_is_too_small_is_an_error_before_work(monkeypatch):
     monkeypatch.setattr(landmark_function, "_free_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=r"operator='dense' holds matrices between all 1000 rows"):

@@ -27,11 +27,13 @@ _ENOUGH = 0.01
 #: Weights are learned from so many rows before all are used.
 _LEARNED = 6_000
 #: Covariances of so many rows; and of all, until their gap is that of weights from fewer rows.
-_STEPS, _LAST_STEPS, _CLOSE = 12, 3, 0.02
+_STEPS, _LAST_STEPS, _CLOSE = 12, 6, 0.02
 #: Features of terms that few rows did without, and that more rows are asked about.
 _CHEAP = 300
 #: Weights that few rows have taken to zero start here, to be able to come back.
 _REVIVED = 1e-4
+#: The surface that more rows are asked about if few have none: neither the fine nor the wide one.
+_MIDDLE = 1
 _ROWS_AT_ONCE = 4096
 #: Matrices between all rows that a dense fit holds beside those of the kernels.
 _MATRICES = 6
@@ -205,6 +207,8 @@ def learn_from_all(
     point, scaled = learned.found.point, learned.scaled
     model, theta, n_iter = point.model, point.theta, learned.found.n_iter
     weights, everything = model.by_level(theta), np.arange(len(rows.E))
+    if not model.fixed_noise:
+        weights = _with_a_surface(weights, scaled, float(theta[-1]))
     landmarks = choose_landmarks(scaled, weights, float(theta[-1]), rows.E, most)
     bank = scaled.bank.at_landmarks(landmarks, np.any(weights > 0.0, axis=0))
     scaled = replace(scaled, bank=bank)
@@ -227,6 +231,16 @@ def learn_from_all(
     whole = rows.model(scaled, flags, model.tau, everything)
     found = fit(whole, whole.joined(np.maximum(weights, _REVIVED), theta[-1]), *limits)
     return Learned(found._replace(n_iter=n_iter + found.n_iter), scaled, learned.kept)
+
+
+def _with_a_surface(weights: Array, scaled: Scaled, noise: float) -> Array:
+    """Return weights with one for a surface if few rows took all it has for noise."""
+    first, found = len(scaled.bank.terms) + 1, weights.copy()
+    if scaled.bank.radial and not weights[:, first:].any():
+        place = first + _MIDDLE
+        if np.isfinite(scaled.scale[place]):
+            found[0, place] = noise
+    return found
 
 
 def _revived(used: Flags, wanted: Flags, sizes: Indices) -> Flags:
