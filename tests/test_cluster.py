@@ -72,22 +72,35 @@ def test_work_survives_the_death_of_a_worker_that_is_at_it(cluster, work):
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_bar_is_shown_on_a_terminal_only(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
-    def work():
-        for number in range(3):
-            time.sleep(0.02)
-            yield number
 
-    for stream, wanted in ((io.StringIO(), False), (Terminal(), True)):
+def slow_work():
+    for number in range(3):
+        time.sleep(0.02)
+        yield number
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_bar_is_shown_on_a_terminal_and_lines_elsewhere(monkeypatch, installed):
+    if not installed:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
+    for stream, bar in ((io.StringIO(), False), (Terminal(), installed)):
         monkeypatch.setattr(sys, "stderr", stream)
+        assert list(shown(slow_work(), 3, verbose=1, unit=" rows", scale=10)) == [0, 1, 2]
+        text = stream.getvalue()
+        assert ("\r" in text) == bar
+        assert ("10 of 30 rows after 0 s\n" in text) == (not bar)
+
+
+def test_quick_work_and_silent_work_show_nothing(monkeypatch):
+    for stream in (io.StringIO(), Terminal()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr("kernelhood.parallel._PATIENCE", 60.0)
+        assert list(shown(slow_work(), 3, verbose=1)) == [0, 1, 2]
         monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
-        assert list(shown(work(), 3, verbose=1)) == [0, 1, 2]
-        assert bool(stream.getvalue()) == wanted
-    monkeypatch.setattr("kernelhood.parallel._PATIENCE", 60.0)
-    monkeypatch.setattr(sys, "stderr", quick := Terminal())
-    assert list(shown(work(), 3, verbose=1)) == [0, 1, 2]
-    assert quick.getvalue().strip() == ""
+        assert list(shown(slow_work(), 3, verbose=0)) == [0, 1, 2]
+        assert stream.getvalue().strip() == ""

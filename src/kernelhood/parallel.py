@@ -8,6 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 from joblib import Parallel, delayed, parallel_config
@@ -64,9 +65,7 @@ def shown(
     unit: str = "it",
     scale: int | bool = False,
 ) -> Iterable[Item]:
-    """Return the items with a progress bar around them.
-
-    The bar comes on a terminal only, and only if the work takes more than five seconds.
+    """Return the items, and show how many have been worked through, as `progress` does.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ def shown(
     total : int or None
         Their number, if it is known.
     verbose : int or bool
-        Whether a bar is wanted.
+        Whether it is wanted.
     unit : str
         What is counted.
     scale : int or bool
@@ -86,16 +85,89 @@ def shown(
     >>> list(shown([1, 2], 2, verbose=1))
     [1, 2]
     """
-    if not verbose or not sys.stderr.isatty():
+    if not verbose:
         return items
+    return _advancing(items, total, unit, scale)
+
+
+def _advancing(
+    items: Iterable[Item], total: int | None, unit: str, scale: int | bool
+) -> Iterator[Item]:
+    with progress(total, True, unit=unit, scale=scale) as advance:
+        for item in items:
+            yield item
+            advance(1)
+
+
+Advance = Callable[[int], object]
+
+
+@contextmanager
+def progress(
+    total: int | None, verbose: int | bool, *, unit: str = "it", scale: int | bool = False
+) -> Iterator[Advance]:
+    """Show how far some work is if it takes more than five seconds.
+
+    A terminal gets a bar if tqdm is installed; anything else a line on stderr, each after twice the
+    time of the one before.
+
+    Parameters
+    ----------
+    total, verbose, unit, scale
+        As `shown` takes them.
+
+    Yields
+    ------
+    callable
+        To be called with the number of items that are done since the last call.
+
+    Examples
+    --------
+    >>> with progress(2, verbose=1) as advance:
+    ...     advance(2)
+    """
+    tqdm = _tqdm() if verbose and sys.stderr.isatty() else None
+    if tqdm is not None:
+        with tqdm(total=total, delay=_PATIENCE, unit=unit, unit_scale=scale) as bar:
+            yield bar.update
+    else:
+        yield _Lines(total, unit, int(scale)).advance if verbose else be_silent
+
+
+def _tqdm() -> Any:
+    """Return tqdm, or None if it is not installed."""
     try:
         from tqdm import tqdm
-    except ImportError as error:
-        raise ImportError(
-            "the progress bar needs tqdm: pip install 'kernelhood[data]', or verbose=0."
-        ) from error
-    bar = tqdm(items, total=total, delay=_PATIENCE, unit=unit, unit_scale=scale)
-    return cast(Iterable[Item], bar)
+    except ImportError:
+        return None
+    return tqdm
+
+
+def be_silent(count: int) -> None:
+    """Show nothing.
+
+    Parameters
+    ----------
+    count : int
+        How many items are done.
+    """
+
+
+class _Lines:
+    """Progress without a terminal: a line now and then."""
+
+    def __init__(self, total: int | None, unit: str, scale: int) -> None:
+        self.scale, self.done = max(scale, 1), 0
+        self.what = unit if total is None else f" of {total * self.scale:,}{unit}"
+        self.begin, self.wait = monotonic(), _PATIENCE
+
+    def advance(self, count: int) -> None:
+        """Count what is done, and print a line if it is time to."""
+        self.done += count * self.scale
+        seconds = monotonic() - self.begin
+        if seconds >= self.wait:
+            print(f"{self.done:,}{self.what} after {seconds:.0f} s", file=sys.stderr, flush=True)
+            self.wait = 2.0 * seconds
 
 
 def map_in_threads(

@@ -1,12 +1,15 @@
 """Fits by landmarks beside dense ones."""
 
+import io
 import pickle
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import kernelhood as kh
-from kernelhood.estimators import landmark_function, multilevel
+from kernelhood.estimators import additive, landmark_function, multilevel
 from kernelhood.estimators.landmark_function import check_dense, most_landmarks, some_rows
 
 
@@ -134,6 +137,19 @@ def test_terms_that_few_rows_did_without_come_back_if_they_are_cheap(monkeypatch
     assert found.tolist() == [False, True, False, True, True, True]
 
 
+def test_a_surface_that_few_rows_did_without_is_tried_with_more(monkeypatch):
+    monkeypatch.setattr(multilevel, "_FEW_ROWS", 50)
+    monkeypatch.setattr(multilevel, "_FIRST_ROWS", 40)
+    X, y, task = make_rows(n=1200, n_tasks=12)
+    model = kh.KernelhoodRegressor().fit(X[:900], y[:900], task=task[:900])
+    monkeypatch.setattr(landmark_function, "_with_a_surface", lambda weights, *rest: weights)
+    without = kh.KernelhoodRegressor().fit(X[:900], y[:900], task=task[:900])
+    assert model.n_landmarks_ > without.n_landmarks_ == 0
+    assert model.log_evidence_ > without.log_evidence_ + 20.0
+    scores = [one.score(X[900:], y[900:], task=task[900:]) for one in (model, without)]
+    assert scores[0] > scores[1]
+
+
 def test_memory_that_is_too_small_is_an_error_before_work(monkeypatch):
     monkeypatch.setattr(landmark_function, "_free_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=r"operator='dense' holds matrices between all 1000 rows"):
@@ -149,3 +165,57 @@ def test_an_operator_that_is_none_is_refused():
     X, y, task = make_rows(n=20)
     with pytest.raises(ValueError, match="'operator' parameter"):
         kh.KernelhoodRegressor(operator="sparse").fit(X, y, task=task)
+
+
+@pytest.mark.parametrize("return_std", [False, True])
+def test_memory_of_predictions_does_not_grow_with_the_features(landmarks, monkeypatch, return_std):
+    monkeypatch.setattr(additive, "_ROWS_AT_ONCE", 128)
+    X, _, task = make_rows()
+    landmarks.predict(X, task=task, return_std=True)  # what is kept is there
+    peaks = []
+    for times in (5, 25):
+        rows, own = np.tile(X, (times, 1)), np.tile(task, times)
+        tracemalloc.start()
+        landmarks.predict(rows, task=own, return_std=return_std)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    per_row = (peaks[1] - peaks[0]) / (20 * len(X))
+    assert per_row < 150 < 8 * landmarks.n_landmarks_
+
+
+def test_surfaces_are_predicted_without_their_features(landmarks):
+    X, _, task = make_rows()
+    function = landmarks._function
+    surfaces, rest = function._surfaces
+    assert surfaces
+    assert np.count_nonzero(rest.weights) < np.count_nonzero(function.weights)
+    places = function.places([np.full(len(X), "all", dtype=object), task], len(X))
+    places[1, :5] = -1
+    E = function.scaled.bank.encode(X)
+    plain = additive.AdditiveFunction.at_features(function, E, places)
+    np.testing.assert_allclose(function.at_features(E, places), plain, rtol=1e-6, atol=1e-6)
+
+
+def test_rows_in_any_order_have_the_same_deviations(landmarks, monkeypatch):
+    X, _, task = make_rows()
+    mean, deviation = landmarks.predict(X, task=task, return_std=True)
+    monkeypatch.setattr(additive, "_ROWS_AT_ONCE", 50)
+    order = np.random.default_rng(0).permutation(len(X))
+    found = landmarks.predict(X[order], task=task[order], return_std=True)
+    np.testing.assert_allclose(found[0], mean[order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found[1], deviation[order], rtol=1e-7)
+
+
+@pytest.mark.parametrize("operator", ["dense", "landmarks"])
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_fits_and_predictions_show_progress_if_wanted(operator, verbose, monkeypatch):
+    monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    X, y, task = make_rows()
+    model = kh.KernelhoodRegressor(operator=operator, verbose=verbose).fit(X, y, task=task)
+    fitted = stream.getvalue()
+    assert ("0 rows of covariances after" in fitted) == bool(verbose)
+    model.predict(X, task=task)
+    assert (" of 2,048 rows after" in stream.getvalue()[len(fitted) :]) == bool(verbose)
+    if not verbose:
+        assert stream.getvalue() == ""

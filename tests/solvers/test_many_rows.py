@@ -119,6 +119,30 @@ def test_what_landmarks_miss_is_noise_of_its_row():
         np.testing.assert_allclose((found.prices - found.q)[j], slope, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("sizes", [[300, 280], [30, 2, 3, 40, 7], [4, 3]])
+def test_traces_in_single_precision_are_close(sizes, monkeypatch):
+    many = make_models(sizes, seed=8)[1]
+    left = np.zeros((len(many.z), 4))
+    left[:, 1] = np.random.default_rng(9).uniform(size=len(left))
+    many = ManyRows(many.terms, many.levels, many.z, many.noise, 0.01, many.own, left)
+    theta = np.random.default_rng(10).uniform(0.1, 0.5, size=many.n_weights)
+    exact = Point(many, theta).prices
+    monkeypatch.setattr(many_rows, "_DOUBLE", 0)
+    found = Point(many, theta).prices
+    assert np.any(found != exact)
+    np.testing.assert_allclose(found, exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("at_once", [1, 30])
+def test_how_many_rows_are_worked_on_at_a_time_changes_nothing(both, at_once, monkeypatch):
+    monkeypatch.setattr(many_rows, "_AT_ONCE", at_once)
+    exact = both[1]
+    found = Point(exact.model, exact.theta)
+    for name in ("a", "q", "prices", "hessian"):
+        one, other = getattr(found, name), getattr(exact, name)
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max())
+
+
 def test_the_same_weights_are_found():
     plain, many = make_models([12] * 6, seed=7)
     exact, _ = maximise_evidence(plain, plain.start(), tol=1e-9, max_iter=200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -147,7 +148,8 @@ def report_bench(
         for row in there:
             rows.write(row)
         done = fill(rows, planned, n_jobs=jobs, scheduler=scheduler)
-        for number, (row, old) in enumerate(shown(done, len(planned), not quiet), start=1):
+        bar = not quiet and sys.stderr.isatty()  # every row has a line of its own
+        for number, (row, old) in enumerate(shown(done, len(planned), bar), start=1):
             if not quiet:
                 write_line(f"[{number}/{len(planned)}] {describe(row, old)}")
         results = as_frame(rows.rows(planned))

@@ -55,7 +55,8 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     add("--holdout-tasks", type=float, metavar="SHARE", help="share of the tasks to hold out")
     quantiles = "quantiles to predict, too, such as 0.05 0.95 for a 90 %% interval"
     add("--quantiles", type=float, nargs="+", metavar="LEVEL", default=[], help=quantiles)
-    add("-v", "--verbose", action="store_true", help="print a line about every fit")
+    verbose = "print a line about every fit, and its progress"
+    add("-v", "--verbose", action="store_true", help=verbose)
     parser.set_defaults(command=_fit)
 
 

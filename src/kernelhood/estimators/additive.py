@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
 from kernelhood.kernels.terms import SOFTNESS, TermBank, softened
+from kernelhood.parallel import shown
 from kernelhood.solvers.gaussian import INTERCEPT, Factor, Level, Point, Terms, left_out
 
 _CONSTANT = 1e-10
@@ -136,12 +138,12 @@ class AdditiveFunction:
                 own[:] = [known.get(label, -1) for label in given.tolist()]
         return found
 
-    def mean(self, X: Any, places: Indices) -> Array:
+    def mean(self, X: Any, places: Indices, verbose: int | bool = False) -> Array:
         """Return the functions at rows, of shape (n_rows, n_targets)."""
-        parts = [
-            self.at_features(self.scaled.bank.encode(X[at]), places[:, at]) for at in _parts(len(X))
-        ]
-        return np.vstack(parts) if parts else np.empty((0, self.a.shape[1]))
+        found = np.empty((len(X), self.a.shape[1]))
+        for at in _shown_parts(len(X), verbose):
+            found[at] = self.at_features(self.scaled.bank.encode(X[at]), places[:, at])
+        return found
 
     def at_features(self, E: Array, places: Indices) -> Array:
         """Return the functions at encoded rows, of shape (n_rows, n_targets)."""
@@ -154,9 +156,11 @@ class AdditiveFunction:
             known = own >= 0
             if len(used) and known.any():
                 for target, values in enumerate(coefficients):
-                    found[known, target] += np.einsum(
-                        "ij,ij->i", features[known][:, used], values[own[known]]
-                    )
+                    A = features[known][:, used]
+                    if len(values) == 1:
+                        found[known, target] += A @ values[0]
+                    else:
+                        found[known, target] += np.einsum("ij,ij->i", A, values[own[known]])
         for place in range(len(self.scaled.bank.radial)):
             if self.weights[:, first + place].any():
                 K = self.scaled.matrix(place, E, self.E)
@@ -192,12 +196,18 @@ class AdditiveFunction:
                 found += weight * ((own[:, None] == groups) & (own[:, None] >= 0))
         return found
 
-    def variance(self, X: Any, places: Indices) -> Array:
+    def variance(self, X: Any, places: Indices, verbose: int | bool = False) -> Array:
         """Return the variances of the functions at rows, of shape (n_rows, n_targets)."""
-        parts = [
-            self._variance(self.scaled.bank.encode(X[at]), places[:, at]) for at in _parts(len(X))
-        ]
-        return np.vstack(parts) if parts else np.empty((0, self.a.shape[1]))
+        found, order = np.empty((len(X), self.a.shape[1])), self._order(places)
+        for at in _shown_parts(len(X), verbose):
+            rows = order[at]
+            E = self.scaled.bank.encode(_safe_indexing(X, rows))
+            found[rows] = self._variance(E, places[:, rows])
+        return found
+
+    def _order(self, places: Indices) -> Indices:
+        """Return the order in which rows are predicted."""
+        return np.arange(places.shape[1])
 
     def _variance(self, E: Array, places: Indices) -> Array:
         cross = self._covariance(E, places)
@@ -357,6 +367,11 @@ def _errors_outside(some: AdditiveFunction, point: Point, far: Flags) -> Array:
 
 def _parts(n: int) -> list[slice]:
     return [slice(at, at + _ROWS_AT_ONCE) for at in range(0, n, _ROWS_AT_ONCE)]
+
+
+def _shown_parts(n: int, verbose: int | bool) -> Iterable[slice]:
+    parts = _parts(n)
+    return shown(parts, len(parts), verbose, unit=" rows", scale=_ROWS_AT_ONCE)
 
 
 def make_level(labels: AnyArray, terms: Flags) -> tuple[Level, list[Hashable]]:

@@ -185,8 +185,9 @@ class IntervalModel(MultilevelModel):
         check_is_fitted(self)
         levels = checked_levels(quantiles)
         rows, places = self._places(X, task)
-        mean = self._function.mean(rows, places)[:, 0]
-        variance = self._function.variance(rows, places)[:, 0] + self._noise_variance_of_a_row
+        mean = self._function.mean(rows, places, self.verbose)[:, 0]
+        variance = self._function.variance(rows, places, self.verbose)[:, 0]
+        variance += self._noise_variance_of_a_row
         own = places[self.levels_.index("own")]
         known = own >= 0
         steps = np.empty((len(mean), len(levels)))

@@ -91,7 +91,8 @@ class KernelhoodRegressor(RegressorMixin, IntervalModel):
     max_iter : int
         Largest number of covariance matrices to factorise.
     verbose : bool or int
-        Whether to print a line about the fit.
+        Whether to print a line about the fit, and to show the progress of fits and predictions
+        that take more than five seconds.
 
     Attributes
     ----------
@@ -239,10 +240,10 @@ class KernelhoodRegressor(RegressorMixin, IntervalModel):
         """
         check_is_fitted(self)
         rows, places = self._places(X, task)
-        mean = self._function.mean(rows, places)[:, 0]
+        mean = self._function.mean(rows, places, self.verbose)[:, 0]
         variance = None
         if return_std or self._units.power != 1.0:
-            variance = self._function.variance(rows, places)[:, 0]
+            variance = self._function.variance(rows, places, self.verbose)[:, 0]
             variance = variance + self._noise_variance_of_a_row
         found = self._folded(self._units.back(mean, variance))
         if not return_std or variance is None:
@@ -330,7 +331,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
     max_iter : int
         Largest number of covariance matrices to factorise.
     verbose : bool or int
-        Whether to print a line about the fit.
+        Whether to print a line about the fit, and to show the progress of fits and predictions
+        that take more than five seconds.
 
     Attributes
     ----------
@@ -474,7 +476,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         return found[:, 0] if found.shape[1] == 1 else found
 
     def _logits(self, rows: Any, places: Indices) -> Array:
-        mean, variance = self._function.mean(rows, places), self._function.variance(rows, places)
+        mean = self._function.mean(rows, places, self.verbose)
+        variance = self._function.variance(rows, places, self.verbose)
         return averaged(mean, variance)
 
     def _left_out(self, mean: Array, variance: Array) -> Array:
@@ -519,7 +522,8 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
         if self._function.a.shape[1] > 1:
             return np.asarray(self.classes_[np.argmax(self._logits(rows, places), axis=1)])
         # The mean logit has the same sign.
-        second = (self._function.mean(rows, places)[:, 0] > 0.0).astype(np.intp)
+        mean = self._function.mean(rows, places, self.verbose)[:, 0]
+        second = (mean > 0.0).astype(np.intp)
         if self._is_paired:
             second = self._pairs_of(places)[np.arange(len(second)), second]
         return np.asarray(self.classes_[second])

@@ -14,6 +14,8 @@ from scipy import sparse
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.estimators.additive import AdditiveFunction, Scaled
 from kernelhood.estimators.model_choice import Fit
+from kernelhood.kernels.terms import Landmarked
+from kernelhood.parallel import Advance, be_silent
 from kernelhood.solvers.gaussian import Factor, Level, Point, Terms
 from kernelhood.solvers.likelihoods import Found
 from kernelhood.solvers.many_rows import BlockFactor, ManyRows
@@ -25,11 +27,13 @@ _ENOUGH = 0.01
 #: Weights are learned from so many rows before all are used.
 _LEARNED = 6_000
 #: Covariances of so many rows; and of all, until their gap is that of weights from fewer rows.
-_STEPS, _LAST_STEPS, _CLOSE = 12, 3, 0.02
+_STEPS, _LAST_STEPS, _CLOSE = 12, 6, 0.02
 #: Features of terms that few rows did without, and that more rows are asked about.
 _CHEAP = 300
 #: Weights that few rows have taken to zero start here, to be able to come back.
 _REVIVED = 1e-4
+#: The surface that more rows are asked about if few have none: neither the fine nor the wide one.
+_MIDDLE = 1
 _ROWS_AT_ONCE = 4096
 #: Matrices between all rows that a dense fit holds beside those of the kernels.
 _MATRICES = 6
@@ -123,14 +127,15 @@ def choose_landmarks(scaled: Scaled, weights: Array, noise: float, E: Array, mos
     used = np.flatnonzero(size)
     left = np.full(len(E), size.sum())
     rows: list[int] = []
-    factor = np.empty((0, len(E)))
-    while len(rows) < min(most, len(E)) and left.mean() > _ENOUGH * noise:
+    most = min(most, len(E))
+    factor = np.empty((most, len(E)))
+    while len(rows) < most and left.mean() > _ENOUGH * noise:
         one = int(left.argmax())
         if left[one] <= 1e-9 * size.sum():
             break
         K = sum(size[m] * scaled.bank.radial[m].matrix(E[[one]], E)[0] for m in used)
-        column = (K - factor[:, one] @ factor) / np.sqrt(left[one])
-        factor = np.vstack([factor, column])
+        known = factor[: len(rows)]
+        column = factor[len(rows)] = (K - known[:, one] @ known) / np.sqrt(left[one])
         left = np.maximum(left - column**2, 0.0)
         left[one] = 0.0
         rows.append(one)
@@ -150,6 +155,8 @@ class ManyRowsData(NamedTuple):
         Targets, and what the variance of the noise is multiplied with.
     own : int
         The level of the tasks.
+    advance : callable, optional
+        Told how many rows a covariance has whenever one is factorised.
     """
 
     E: Array
@@ -157,6 +164,7 @@ class ManyRowsData(NamedTuple):
     z: Array
     noise: Array
     own: int
+    advance: Advance = be_silent
 
     def model(self, scaled: Scaled, flags: Sequence[Flags], tau: float, some: Indices) -> ManyRows:
         """Return the model of some of the rows, with some of the terms on every level."""
@@ -164,7 +172,7 @@ class ManyRowsData(NamedTuple):
         whole = len(some) == len(self.E)
         E = self.E if whole else self.E[some]
         features, sizes = _all_features(scaled, E, used)
-        terms = Terms(features, sizes, np.empty((0, len(E), len(E))))
+        terms = Terms(features, sizes, np.empty((0, len(E), len(E))), self.advance)
         levels = [
             Level(level.groups if whole else level.groups[some], own)
             for level, own in zip(self.levels, flags, strict=True)
@@ -199,6 +207,8 @@ def learn_from_all(
     point, scaled = learned.found.point, learned.scaled
     model, theta, n_iter = point.model, point.theta, learned.found.n_iter
     weights, everything = model.by_level(theta), np.arange(len(rows.E))
+    if not model.fixed_noise:
+        weights = _with_a_surface(weights, scaled, float(theta[-1]))
     landmarks = choose_landmarks(scaled, weights, float(theta[-1]), rows.E, most)
     bank = scaled.bank.at_landmarks(landmarks, np.any(weights > 0.0, axis=0))
     scaled = replace(scaled, bank=bank)
@@ -223,6 +233,16 @@ def learn_from_all(
     return Learned(found._replace(n_iter=n_iter + found.n_iter), scaled, learned.kept)
 
 
+def _with_a_surface(weights: Array, scaled: Scaled, noise: float) -> Array:
+    """Return weights with one for a surface if few rows took all it has for noise."""
+    first, found = len(scaled.bank.terms) + 1, weights.copy()
+    if scaled.bank.radial and not weights[:, first:].any():
+        place = first + _MIDDLE
+        if np.isfinite(scaled.scale[place]):
+            found[0, place] = noise
+    return found
+
+
 def _revived(used: Flags, wanted: Flags, sizes: Indices) -> Flags:
     """Return the terms in use and others that are wanted, small ones first, as many as is cheap."""
     found = used.copy()
@@ -237,9 +257,17 @@ def _all_features(scaled: Scaled, E: Array, used: Flags) -> tuple[Array, Indices
     """Return the features of rows for some terms, and how many each has."""
     sizes = scaled.bank.features(E[:1], used)[1]
     found = np.empty((len(E), int(sizes.sum())))
+    ends, root = np.cumsum(sizes), np.sqrt(scaled.scale)
     for begin in range(0, len(E), _ROWS_AT_ONCE):
         at = slice(begin, begin + _ROWS_AT_ONCE)
-        found[at] = scaled.features(E[at], used)[0]
+        for place in np.flatnonzero(sizes).tolist():
+            own = found[at, ends[place] - sizes[place] : ends[place]]
+            if not place:
+                own[:] = 1.0
+            elif isinstance(one := scaled.bank.terms[place - 1], Landmarked):
+                np.matmul(one.values(E[at]), one.basis / root[place], out=own)
+            else:
+                np.divide(one.features(E[at]), root[place], out=own)
     return found, sizes
 
 
@@ -310,10 +338,38 @@ class LandmarkFunction(AdditiveFunction):
         model = rows.model(self.scaled, flags, 1.0, np.arange(len(self.E)))
         return model.factors(model.joined(self.weights, 1.0))
 
+    def at_features(self, E: Array, places: Indices) -> Array:
+        """Return the functions at encoded rows, of shape (n_rows, n_targets)."""
+        surfaces, rest = self._surfaces
+        found = AdditiveFunction.at_features(rest, E, places)
+        for one, values in surfaces:
+            found += one.values(E) @ values
+        return found
+
+    @cached_property
+    def _surfaces(self) -> tuple[list[tuple[Landmarked, Array]], LandmarkFunction]:
+        """Surfaces of the first level only, with what kernels at landmarks count, and the rest."""
+        bank, weights = self.scaled.bank, self.weights.copy()
+        sizes = bank.features(self.E[:1], self._used)[1]
+        owner = np.repeat(np.arange(len(sizes)), sizes * (weights[0, : len(sizes)] > 0.0))
+        alone = bank.approximated & (weights[0] > 0.0) & ~weights[1:].any(axis=0)
+        found = []
+        for place in np.flatnonzero(alone).tolist():
+            one = bank.terms[place - 1]
+            assert isinstance(one, Landmarked)
+            own = np.column_stack([part[0, owner == place] for part in self.coefficients[0]])
+            found.append((one, one.basis @ own / np.sqrt(self.scaled.scale[place])))
+        weights[0, alone], kept = 0.0, ~alone[owner]
+        first = [part[:, kept] for part in self.coefficients[0]]
+        return found, replace(self, weights=weights, coefficients=[first, *self.coefficients[1:]])
+
     def _whole_noise(self, rows: Indices) -> Array:
         features, sizes = _all_features(self.scaled, self.E[rows], self._used)
         missed = _missed(self.scaled, features, sizes) @ self.weights.sum(axis=0)
         return np.asarray(self.noise[rows] + missed[:, None])
+
+    def _order(self, places: Indices) -> Indices:
+        return np.argsort(places[self.own], kind="stable")  # a task is solved for once
 
     def _variance(self, E: Array, places: Indices) -> Array:
         features, sizes = _all_features(self.scaled, E, self._used)

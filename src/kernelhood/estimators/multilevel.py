@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -54,7 +55,7 @@ from kernelhood.estimators.trust import Trusted
 from kernelhood.kernels.columns import Column, as_pandas
 from kernelhood.kernels.terms import TermBank
 from kernelhood.operators import Landmarks
-from kernelhood.parallel import few_blas_threads
+from kernelhood.parallel import few_blas_threads, progress
 from kernelhood.relations import TaskGroups
 from kernelhood.solvers.gaussian import Level, Point, Terms
 from kernelhood.solvers.many_rows import ManyRows
@@ -63,6 +64,8 @@ from kernelhood.solvers.many_rows import ManyRows
 _FEW_ROWS, _FIRST_ROWS = 3_000, 1_500
 #: The scale of the prior on variances, in variances of the targets.
 PRIOR = 0.01
+#: Rows whose ranges are looked at together.
+_ROWS_AT_ONCE = 8192
 #: What single values of a panel's time may explain without a warning.
 _SHOCKS = 0.02
 #: What share of rows may leave the range of a column without a warning.
@@ -152,7 +155,9 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         some = self._learned_from(rows, bank)
         scaled, terms = Scaled.at(bank, E[some])
         levels, names = self._levels(rows, scaled, terms, some)
-        with few_blas_threads(len(E)):
+        counted = progress(None, self.verbose, unit=" rows of covariances", scale=True)
+        with few_blas_threads(len(E)), counted as advance:
+            terms = replace(terms, advance=advance)
             learned = self._solve(Posed(rows, E, scaled, terms, levels, some))
         self._store(learned, [names[place] for place in learned.kept], E)
         self._look_for_shocks(rows)
@@ -176,7 +181,8 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         if len(posed.some) == len(posed.E) and self.operator in ("auto", "dense"):
             return learned
         levels = [posed.levels[place] for place in learned.kept]
-        rows = ManyRowsData(posed.E, levels, z, noise, self.levels_.index("own"))
+        own, advance = self.levels_.index("own"), posed.terms.advance
+        rows = ManyRowsData(posed.E, levels, z, noise, own, advance)
         return learn_from_all(learned, rows, fit, self.tol, self._most_landmarks)
 
     @abstractmethod
@@ -398,7 +404,11 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
 
     def _look_at_ranges(self, X: Any) -> None:
         told: set[str] = getattr(self, "_told", set())
-        outside = self._function.scaled.bank.outside(X)
+        bank, outside = self._function.scaled.bank, dict[str, float]()
+        for begin in range(0, len(X), _ROWS_AT_ONCE):
+            rows = X[begin : begin + _ROWS_AT_ONCE]
+            for name, share in bank.outside(rows).items():
+                outside[name] = outside.get(name, 0.0) + share * len(rows) / len(X)
         far = {name: one for name, one in outside.items() if one > _FAR and name not in told}
         if far:
             told.update(far)

@@ -40,8 +40,8 @@ _MOST_VALUES = 60
 #: With more columns than these, each has fewer terms, or none of its own.
 _SOME_COLUMNS, _MANY_COLUMNS = 40, 150
 _LANDMARKS = 48
-#: Distances between rows of more features are faster by matrix products.
-_WIDE = 32
+#: Distances between rows of so many features are faster by matrix products.
+_WIDE = 4
 _RANK = 1e-7
 _COMPARED = 400
 _DIGITS = 9
@@ -198,7 +198,11 @@ class Landmarked:
         """Return features whose products are nearly the kernel, of shape (n_rows, rank)."""
         if not len(self.landmarks):
             return np.empty((len(E), 0))
-        return self.radial.matrix(E, self.landmarks) @ self.basis
+        return self.values(E) @ self.basis
+
+    def values(self, E: Array) -> Array:
+        """Return the kernels of rows and landmarks, of shape (n_rows, n_landmarks)."""
+        return self.radial.matrix(E, self.landmarks)
 
 
 Term = Straight | Levels | Smooth | Landmarked
@@ -459,12 +463,16 @@ def _root_of_inverse(K: Array) -> Array:
 
 
 def _gaussian(X: Array, Z: Array, spread: float) -> Array:
-    if X.shape[1] > _WIDE:
-        squares = np.sum(X**2, axis=1)[:, None] + np.sum(Z**2, axis=1) - 2.0 * (X @ Z.T)
-        squares = np.maximum(squares, 0.0)
-    else:
-        squares = cdist(X, Z, "sqeuclidean")
-    return np.asarray(np.exp(squares * (-0.5 / spread**2)))
+    shrink = -0.5 / spread**2
+    if X.shape[1] < _WIDE:
+        return np.asarray(np.exp(cdist(X, Z, "sqeuclidean") * shrink))
+    # One product has the squares of both in it.
+    centre = Z.mean(axis=0)
+    X, Z, one = X - centre, Z - centre, np.ones(max(len(X), len(Z)))
+    left = np.column_stack([X, np.sum(X**2, axis=1), one[: len(X)]])
+    right = np.column_stack([-2.0 * Z, one[: len(Z)], np.sum(Z**2, axis=1)])
+    found = left @ (shrink * right).T
+    return np.exp(np.minimum(found, 0.0, out=found), out=found)
 
 
 def _some(values: Array) -> Array:

@@ -25,7 +25,7 @@ from their prediction by all others by ``Z_gg^-1 a_g``, with the covariance ``Z_
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -86,6 +86,10 @@ class Level:
         return Level(self.groups[rows], self.terms)
 
 
+def _ignore(count: int) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Terms:
     """All terms at the same rows: features of low rank, and matrices for the others.
@@ -98,11 +102,14 @@ class Terms:
         How many features each of them has.
     matrices : ndarray of shape (n_others, n, n)
         Kernel matrices of the other terms.
+    advance : callable, optional
+        Told how many rows a covariance has whenever one is factorised.
     """
 
     features: Array
     sizes: Indices
     matrices: Array
+    advance: Callable[[int], object] = _ignore
 
     @cached_property
     def term_of(self) -> Indices:
@@ -359,6 +366,7 @@ class Point:
     def __init__(self, model: Model, theta: Array) -> None:
         self.model, self.theta = model, theta
         self.factors = model.factors(theta)
+        model.terms.advance(len(model.z) * len(self.factors))
         self.a = np.column_stack(
             [factor.solve(z) for factor, z in zip(self.factor_of, model.z.T, strict=True)]
         )

@@ -25,14 +25,17 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import blas, lapack
 
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.solvers.gaussian import INTERCEPT, Factor, Level, Model, Terms
 
-#: Rows of small groups that are worked on together, and rows at a time of large ones.
-_TOGETHER, _AT_ONCE = 128, 4096
+#: Rows of small groups that share a matrix, and rows that are worked on at a time.
+_TOGETHER, _AT_ONCE = 128, 2048
 #: Groups of more rows than this, and than features, are solved by their features.
 _LARGE = 256
+#: With more rows than this, what only traces need is in single precision.
+_DOUBLE = 20_000
 #: Bytes of what is kept of ``B^-1 V`` for left-out rows.
 _KEPT = 1e9
 
@@ -153,17 +156,29 @@ class ManyRows(Model):
 
     @cached_property
     def wide(self) -> Array:
-        """The columns of V that are dense: the intercept, and the features of the first level."""
-        found = np.empty((len(self.z), 1 + len(self.common)))
-        found[:, 0] = 1.0
-        np.take(self.terms.features, self.common, axis=1, out=found[:, 1:])
-        return found
+        """The features of the first level, a view if they are side by side."""
+        return np.asarray(self.terms.features[:, _side_by_side(self.common)])
 
-    def parts(self, rows: slice) -> Iterator[tuple[slice, Array, sparse.csr_matrix | None]]:
-        """Yield rows, some at a time, with V there: what is dense, and what is scattered if any."""
-        for begin in range(rows.start, rows.stop, _AT_ONCE):
-            at = slice(begin, min(begin + _AT_ONCE, rows.stop))
-            yield at, self.wide[at], self.scattered[at] if self.others else None
+    @property
+    def first(self) -> int:
+        """How many columns of V are dense: the intercept, and the features of the first level."""
+        return 1 + len(self.common)
+
+    def dense(self, rows: slice) -> Array:
+        """Return the dense columns of V."""
+        D = self.wide[rows]
+        return np.hstack([np.ones((len(D), 1)), D])
+
+    def collected(self, right: Array, rows: slice | None = None) -> Array:
+        """Return ``V' right``, with right at some rows, or at all."""
+        rows = rows or slice(0, len(right))
+        found = [right.sum(axis=0)[None], self.wide[rows].T @ right]
+        return np.vstack([*found, self.scattered[rows].T @ right] if self.others else found)
+
+    def spread(self, u: Array) -> Array:
+        """Return ``V u``."""
+        found = self.wide @ u[1 : self.first] + u[0]
+        return found + self.scattered @ u[self.first :] if self.others else found
 
     def factors(self, theta: Array) -> list[Factor]:
         """Return the factor of Sigma, one for each noise there is."""
@@ -173,9 +188,9 @@ class ManyRows(Model):
     def traces(self, factor: Factor, noise: Array) -> Array:
         """Return the trace of Sigma^-1 with what each weight is multiplied with."""
         assert isinstance(factor, BlockFactor)
-        of_wide, of_own = factor.squares()
+        of_wide, of_own, of_missing = factor.squares
         found = np.zeros((len(self.levels), self.terms.n_terms))
-        at, term_of = 1 + len(self.common), self.terms.term_of
+        at, term_of = self.first, self.terms.term_of
         np.add.at(found[0], term_of[self.common], of_wide[1:at])
         for place, own in self.others:
             count = len(own) * (int(self.levels[place].groups.max()) + 1)
@@ -183,8 +198,7 @@ class ManyRows(Model):
             np.add.at(found[place], term_of[own], sums)
             at += count
         np.add.at(found[self.own], term_of[self.own_features], of_own)
-        if len(self.missing):
-            found[:, self.missing] += factor.diagonal @ self.left
+        found[:, self.missing] += of_missing
         # The trace of Sigma^-1 Sigma is n: what is left of it is the noise's.
         weights = self.by_level(factor.theta)
         rest = len(self.z) - INTERCEPT * of_wide[0] - float(np.vdot(weights, found))
@@ -192,24 +206,39 @@ class ManyRows(Model):
 
     def products(self, a: Array, noise: Array) -> Array:
         """Return what each weight is multiplied with times a vector, of shape (n, n_weights)."""
-        n, features, found = len(a), self.terms.features, []
-        sized = np.flatnonzero(self.terms.sizes)
-        first = (np.cumsum(self.terms.sizes) - self.terms.sizes)[sized]
-        for level in self.levels:
-            shape = int(level.groups.max()) + 1, n
-            sums = sparse.csr_matrix((a, (level.groups, np.arange(n))), shape=shape) @ features
-            own = np.zeros((n, self.terms.n_terms))
-            for begin in range(0, n, _AT_ONCE):
-                at = slice(begin, begin + _AT_ONCE)
-                values = features[at] * sums[level.groups[at]]
-                own[at, sized] = np.add.reduceat(values, first, axis=1)
+        n, found = len(a), []
+        for place, level in enumerate(self.levels):
+            own, used = np.zeros((n, self.terms.n_terms)), self.features_of(place)
+            if len(used):
+                self._add_products(own, a, level.groups, used)
             own[:, self.missing] += self.left * a[:, None]
             found.append(own[:, level.terms])
         return np.column_stack([*found, noise * a])
 
+    def _add_products(self, found: Array, a: Array, groups: Indices, used: Indices) -> None:
+        """Add to each term's column its features on a level, times their products with a vector."""
+        features, own = self.terms.features, _side_by_side(used)
+        terms, first = np.unique(self.terms.term_of[used], return_index=True)
+        parts = [slice(at, at + _AT_ONCE) for at in range(0, len(a), _AT_ONCE)]
+        sums = np.zeros((int(groups.max()) + 1, len(used)))
+        for at in parts:
+            there, group = np.unique(groups[at], return_inverse=True)
+            shape = len(there), len(group)
+            by_group = sparse.csr_matrix((a[at], (group, np.arange(len(group)))), shape=shape)
+            sums[there] += by_group @ features[at, own]
+        for at in parts:
+            values = features[at, own] * sums[groups[at]]
+            found[at, terms] += np.add.reduceat(values, first, axis=1)
+
+
+def _side_by_side(columns: Indices) -> slice | Indices:
+    """Return columns as a slice, which takes no copy, if they are next to each other."""
+    alone = len(columns) > 0 and columns[-1] - columns[0] + 1 == len(columns)
+    return slice(int(columns[0]), int(columns[-1]) + 1) if alone else columns
+
 
 class _Dense:
-    """The inverse of the blocks of a few small groups."""
+    """The blocks of a few small groups, by the inverse R of their Cholesky factor."""
 
     def __init__(self, A: Array, noise: Array, same: Flags | None) -> None:
         S = A @ A.T
@@ -217,20 +246,25 @@ class _Dense:
             S *= same
         S.flat[:: len(S) + 1] += noise
         factor = Factor(S)
-        self.log_determinant, self.inverse = factor.log_determinant, factor.inverse
+        self.log_determinant = factor.log_determinant
+        self.R = lapack.dtrtri(factor.L, lower=1)[0]
 
     def solve(self, right: Array) -> Array:
         """Return ``B^-1 right``."""
-        return self.inverse @ right
+        if right.shape[1] > len(self.R):
+            inverse = (self.R.T @ self.R).astype(right.dtype, copy=False)
+            return np.asarray(inverse @ right)
+        return np.asarray(self.R.T @ (self.R @ right))
 
     def block(self, rows: Indices) -> Array:
         """Return a block of ``B^-1``."""
-        return self.inverse[rows[:, None], rows]
+        own = self.R[:, rows]
+        return np.asarray(own.T @ own)
 
     @property
     def diagonal(self) -> Array:
         """The diagonal of ``B^-1``."""
-        return np.diagonal(self.inverse)
+        return np.einsum("ij,ij->j", self.R, self.R)
 
 
 class _LowRank:
@@ -246,7 +280,7 @@ class _LowRank:
 
     def solve(self, right: Array) -> Array:
         """Return ``B^-1 right``."""
-        found = (right.T / self.noise).T
+        found = (right.T / self.noise).T.astype(right.dtype, copy=False)
         if self.factor:
             found -= self.over @ self.factor.solve(self.over.T @ right)
         return np.asarray(found)
@@ -293,51 +327,89 @@ class BlockFactor(Factor):
         H.flat[:: len(H) + 1] += 1.0
         self.H = Factor(H)
 
+    def _own(self, rows: slice) -> Array:
+        """Return the features of the blocks' level, with their weights."""
+        columns = _side_by_side(self.model.own_features[self.used])
+        return np.asarray(self.model.terms.features[rows, columns] * self.own_root)
+
     def _inverse(self, piece: Piece) -> _Dense | _LowRank:
-        A = self.model.terms.features[piece.rows][:, self.model.own_features[self.used]]
-        A, noise = A * self.own_root, self.noise[piece.rows]
+        A, noise = self._own(piece.rows), self.noise[piece.rows]
         large = len(A) > max(_LARGE, A.shape[1]) or not len(self.model.own_features)
         if large and piece.same is None:
             return _LowRank(A, noise)
         return _Dense(A, noise, piece.same)
 
+    @cached_property
+    def _chunks(self) -> list[range]:
+        """Small pieces that are next to each other, by their numbers; large ones alone."""
+        found, begin = [], 0
+        for number, (piece, own) in enumerate(zip(self.model.pieces, self.blocks_of, strict=True)):
+            start = self.model.pieces[begin].rows.start
+            large = isinstance(own, _LowRank) or isinstance(self.blocks_of[begin], _LowRank)
+            if number > begin and (large or piece.rows.stop - start > _AT_ONCE):
+                found.append(range(begin, number))
+                begin = number
+        return [*found, range(begin, len(self.model.pieces))]
+
     def _gram(self) -> Array:
         """Return ``V' B^-1 V``."""
-        model, p = self.model, len(self.root)
-        first = 1 + len(model.common)
-        G = np.zeros((p, p))
-        for piece, own in zip(model.pieces, self.blocks_of, strict=True):
-            if isinstance(own, _Dense):
-                (_, D, E) = next(model.parts(piece.rows))
-                G[:first, :first] += D.T @ own.solve(D)
-                if E is not None:
-                    _add_scattered(G, first, D, E, E.T @ own.inverse)
-                continue
-            reduced = np.zeros((own.over.shape[1], p))
-            for at, D, E in model.parts(piece.rows):
-                weight = 1.0 / self.noise[at]
-                inside = slice(at.start - piece.rows.start, at.stop - piece.rows.start)
-                G[:first, :first] += D.T @ (weight[:, None] * D)
-                reduced[:, :first] += own.over[inside].T @ D
-                if E is not None:
-                    _add_scattered(G, first, D, E, E.T.multiply(weight).tocsr())
-                    reduced[:, first:] += (E.T @ own.over[inside]).T
-            if own.factor:
-                half = own.factor.half(reduced)
-                G -= half.T @ half
+        G = np.zeros((len(self.root), len(self.root)))
+        for chunk in self._chunks:
+            own = self.blocks_of[chunk[0]]
+            if isinstance(own, _LowRank):
+                self._add_large(G, self.model.pieces[chunk[0]], own)
+            else:
+                self._add_small(G, chunk)
         return G
 
-    def _collected(self, right: Array, rows: slice | None = None) -> Array:
-        """Return ``V' right``, with right at some rows, or at all."""
-        rows = rows or slice(0, len(right))
-        found = np.zeros((len(self.root), right.shape[1]))
-        first = 1 + len(self.model.common)
-        for at, D, E in self.model.parts(rows):
-            own = right[at.start - rows.start : at.stop - rows.start]
-            found[:first] += D.T @ own
-            if E is not None:
-                found[first:] += E.T @ own
-        return found
+    def _add_small(self, G: Array, chunk: range) -> None:
+        """Add what some small pieces have in ``V' B^-1 V``."""
+        model, first = self.model, self.model.first
+        rows = self._rows(chunk)
+        W = np.empty((rows.stop - rows.start, first))
+        for inside, piece, own in self._within_chunk(chunk):
+            assert isinstance(own, _Dense)
+            W[inside, 0] = own.R.sum(axis=1)
+            np.matmul(own.R, model.wide[piece.rows], out=W[inside, 1:])
+            if model.others:
+                E = model.scattered[piece.rows]
+                columns = np.unique(E.indices)
+                _add_scattered(G, first, columns, W[inside], own.R @ E[:, columns].toarray())
+        G[:first, :first] += W.T @ W
+
+    def _add_large(self, G: Array, piece: Piece, own: _LowRank) -> None:
+        """Add what a large group has in ``V' B^-1 V``."""
+        model, first = self.model, self.model.first
+        reduced = np.zeros((own.over.shape[1], len(G)))
+        for begin in range(piece.rows.start, piece.rows.stop, _AT_ONCE):
+            at = slice(begin, min(begin + _AT_ONCE, piece.rows.stop))
+            over = own.over[at.start - piece.rows.start : at.stop - piece.rows.start]
+            root = np.sqrt(self.noise[at])
+            W = model.dense(at) / root[:, None]
+            G[:first, :first] += W.T @ W
+            reduced[:, :first] += (over * root[:, None]).T @ W
+            if model.others:
+                E = model.scattered[at]
+                columns = np.unique(E.indices)
+                scaled = sparse.diags_array(1.0 / root, format="csr") @ E[:, columns]
+                _add_scattered(G, first, columns, W, scaled)
+                reduced[:, first:] += (E.T @ over).T
+        if own.factor:
+            half = own.factor.half(reduced)
+            G -= half.T @ half
+
+    def _rows(self, chunk: range) -> slice:
+        """Return the rows of some pieces."""
+        pieces = self.model.pieces
+        return slice(pieces[chunk[0]].rows.start, pieces[chunk[-1]].rows.stop)
+
+    def _within_chunk(self, chunk: range) -> Iterator[tuple[slice, Piece, _Dense | _LowRank]]:
+        """Yield some pieces with their inverses, and where their rows are among the chunk's."""
+        start = self._rows(chunk).start
+        for number in chunk:
+            piece = self.model.pieces[number]
+            inside = slice(piece.rows.start - start, piece.rows.stop - start)
+            yield inside, piece, self.blocks_of[number]
 
     def _within(self, right: Array) -> Array:
         """Return ``B^-1 right``."""
@@ -348,19 +420,14 @@ class BlockFactor(Factor):
         """Return ``S^-1 right``."""
         columns = right[:, None] if right.ndim == 1 else right
         found = self._within(columns)
-        u = self.root[:, None] * self.H.solve(self.root[:, None] * self._collected(found))
-        return np.asarray((found - self._within(self._spread(u))).reshape(right.shape))
-
-    def _spread(self, u: Array) -> Array:
-        """Return ``V u``."""
-        first = 1 + len(self.model.common)
-        found = self.model.wide @ u[:first]
-        return found + self.model.scattered @ u[first:] if self.model.others else found
+        half = self.root[:, None] * self.model.collected(found)
+        u = self.root[:, None] * self.H.solve(half)
+        return np.asarray((found - self._within(self.model.spread(u))).reshape(right.shape))
 
     def quadratic(self, right: Array) -> Array:
         """Return ``right' S^-1 right``."""
         found = self._within(right)
-        half = self.H.half(self.root[:, None] * self._collected(found))
+        half = self.H.half(self.root[:, None] * self.model.collected(found))
         return np.asarray(right.T @ found - half.T @ half)
 
     @property
@@ -368,51 +435,98 @@ class BlockFactor(Factor):
         """The logarithm of the determinant of S."""
         return self.H.log_determinant + sum(own.log_determinant for own in self.blocks_of)
 
-    def squares(self) -> tuple[Array, Array]:
-        """Return the diagonals of ``V' S^-1 V``, and the sums of those of ``A_t' S^-1 A_t``."""
+    @cached_property
+    def squares(self) -> tuple[Array, Array, Array]:
+        """Diagonals that traces consist of.
+
+        Those of ``V' S^-1 V``, the sums of those of ``A_t' S^-1 A_t``, and of ``S^-1`` times what
+        landmarks miss.
+        """
+        model = self.model
         of_wide = np.diagonal(self.G) - np.sum(
             self.H.half(self.root[:, None] * self.G) ** 2, axis=0
         )
-        of_own = np.zeros(len(self.model.own_features))
-        if not len(of_own):
-            return of_wide, of_own
-        for number, (piece, own) in enumerate(zip(self.model.pieces, self.blocks_of, strict=True)):
-            A = self.model.terms.features[piece.rows][:, self.model.own_features]
-            if isinstance(own, _Dense):
-                half = self._half(number)
-                Z = own.inverse - half.T @ half
+        of_own, diagonals = np.zeros(len(model.own_features)), []
+        for chunk in self._chunks:
+            by_rows = len(model.missing) > 0 or any(map(self._has_few_rows, chunk))
+            halves = self._halves(chunk, self._single) if by_rows else None
+            if len(model.missing):
+                diagonals.append(self._diagonal(chunk, halves))
+            if len(of_own):
+                of_own += self._of_own(chunk, halves)
+        of_missing = np.concatenate(diagonals) @ model.left if diagonals else np.empty(0)
+        return of_wide, of_own, of_missing
+
+    def _has_few_rows(self, number: int) -> bool:
+        """Return whether a piece has fewer rows than its groups have features."""
+        piece = self.model.pieces[number]
+        few = piece.rows.stop - piece.rows.start < len(self.model.own_features)
+        return len(self.model.own_features) > 0 and (few or piece.same is not None)
+
+    def _of_own(self, chunk: range, halves: Array | None) -> Array:
+        """Return the sums of the diagonals of ``A_t' S^-1 A_t`` of some pieces."""
+        columns = _side_by_side(self.model.own_features)
+        found, parts = np.zeros(len(self.model.own_features)), []
+        for (inside, piece, own), number in zip(self._within_chunk(chunk), chunk, strict=True):
+            A = self.model.terms.features[piece.rows, columns]
+            if halves is not None and self._has_few_rows(number):
+                Z = own.block(np.arange(len(A))) - halves[:, inside].T @ halves[:, inside]
                 if piece.same is not None:
                     Z *= piece.same
-                of_own += np.einsum("ij,ij->j", A, Z @ A)
+                found += np.einsum("ij,ij->j", A, Z @ A)
+                continue
+            solved = own.solve(A)
+            found += np.einsum("ij,ij->j", A, solved)
+            if halves is not None:
+                own_halves = halves[:, inside] @ A.astype(halves.dtype, copy=False)
+                found -= np.sum(own_halves**2, axis=0)
             else:
-                solved = own.solve(A)
-                half = self.H.half(self.root[:, None] * self._collected(solved, piece.rows))
-                of_own += np.einsum("ij,ij->j", A, solved) - np.sum(half**2, axis=0)
-        return of_wide, of_own
-
-    def _half(self, number: int) -> Array:
-        """Return ``H^-1/2 D^1/2 V' B^-1`` at the rows of a piece, of shape (p, n)."""
-        if number in self._kept:
-            return self._kept[number]
-        piece, own = self.model.pieces[number], self.blocks_of[number]
-        V = self.model.wide[piece.rows]
-        if self.model.others:
-            V = np.hstack([V, self.model.scattered[piece.rows].toarray()])
-        found = self.H.half(self.root[:, None] * own.solve(V).T)
-        if len(self.root) * len(self.noise) * 8 > _KEPT:
-            self._kept.clear()
-        self._kept[number] = found
+                parts.append(self.model.collected(solved, piece.rows))
+        if parts:
+            half = self.H.half(self.root[:, None] * np.hstack(parts))
+            found -= np.sum(half**2, axis=0).reshape(len(parts), -1).sum(axis=0)
         return found
+
+    def _halves(self, chunk: range, single: Array | None = None) -> Array:
+        """Return ``H^-1/2 D^1/2 V' B^-1`` at the rows of some pieces, of shape (p, n).
+
+        With the factor of H in single precision, that is the precision of all.
+        """
+        V = self.model.dense(self._rows(chunk))
+        if self.model.others:
+            V = np.hstack([V, self.model.scattered[self._rows(chunk)].toarray()])
+        if single is not None:
+            V = V.astype(single.dtype)
+        for inside, _, own in self._within_chunk(chunk):
+            V[inside] = own.solve(V[inside])
+        V *= self.root.astype(V.dtype, copy=False)
+        if single is None:
+            return self.H.half(V.T)
+        return np.asarray(blas.strsm(1.0, single, V.T, lower=1, overwrite_b=1))
+
+    @property
+    def _single(self) -> Array | None:
+        """The factor of H in single precision, of many rows: their traces are sums of squares."""
+        return self.H.L.astype(np.float32) if len(self.noise) > _DOUBLE else None
+
+    def _diagonal(self, chunk: range, halves: Array | None = None) -> Array:
+        """Return the diagonal of ``S^-1`` at the rows of some pieces."""
+        halves = self._halves(chunk) if halves is None else halves
+        blocks = np.concatenate([self.blocks_of[number].diagonal for number in chunk])
+        return np.asarray(blocks - np.einsum("ij,ij->j", halves, halves))
 
     @cached_property
     def diagonal(self) -> Array:
         """The diagonal of ``S^-1``."""
-        return np.concatenate(
-            [
-                own.diagonal - np.sum(self._half(number) ** 2, axis=0)
-                for number, own in enumerate(self.blocks_of)
-            ]
-        )
+        return np.concatenate([self._diagonal(chunk) for chunk in self._chunks])
+
+    def _half(self, number: int) -> Array:
+        """Return what `_halves` does of one piece, and keep it for other rows that are left out."""
+        if number not in self._kept:
+            if len(self.root) * len(self.noise) * 8 > _KEPT:
+                self._kept.clear()
+            self._kept[number] = self._halves(range(number, number + 1))
+        return self._kept[number]
 
     def blocks(self, groups: Sequence[Indices]) -> Iterator[Array]:
         """Yield the block of ``S^-1`` of every group of rows."""
@@ -462,35 +576,32 @@ class BlockFactor(Factor):
         begin, end = self.model.bounds[group]
         starts = [piece.rows.start for piece in self.model.pieces]
         number = int(np.searchsorted(starts, begin, side="right")) - 1
-        A = self.model.terms.features[begin:end][:, self.model.own_features[self.used]]
-        A, own = A * self.own_root, self.blocks_of[number]
-        inside = slice(begin - starts[number], end - starts[number])
-        solved = own.inverse[inside, inside] @ A if isinstance(own, _Dense) else own.solve(A)
-        across = self._collected(solved, slice(begin, end))
+        A, own = self._own(slice(begin, end)), self.blocks_of[number]
+        if isinstance(own, _Dense):  # other groups may share the piece
+            solved = own.block(np.arange(begin, end) - starts[number]) @ A
+        else:
+            solved = own.solve(A)
+        across = self.model.collected(solved, slice(begin, end))
         return across, np.eye(A.shape[1]) - A.T @ solved
 
     def times(self, right: Array) -> Array:
         """Return ``S right``."""
         columns = right[:, None] if right.ndim == 1 else right
-        u = self.root[:, None] ** 2 * self._collected(columns)
-        found = self._spread(u)
+        found = self.model.spread(self.root[:, None] ** 2 * self.model.collected(columns))
         for piece in self.model.pieces:
-            A = self.model.terms.features[piece.rows][:, self.model.own_features[self.used]]
-            A, own = A * self.own_root, columns[piece.rows]
+            A, own = self._own(piece.rows), columns[piece.rows]
             within = A @ (A.T @ own) if piece.same is None else ((A @ A.T) * piece.same) @ own
             found[piece.rows] += within + self.noise[piece.rows, None] * own
         return found.reshape(right.shape)
 
 
 def _add_scattered(
-    G: Array, first: int, D: Array, E: sparse.csr_matrix, right: sparse.csr_matrix | Array
+    G: Array, first: int, columns: Indices, W: Array, X: sparse.csr_array | Array
 ) -> None:
-    """Add ``[D, E]' X E`` and its transpose to G, with ``right = E' X``, for symmetric X."""
-    columns = np.unique(E.indices)
-    right = right[columns]
-    across = np.asarray(right @ D)
-    own = right @ E[:, columns]
-    own = own.toarray() if sparse.issparse(own) else np.asarray(own)
+    """Add ``[W, X]' [W, X]`` but for ``W' W`` to G, X at some of the scattered columns."""
+    across, own = np.asarray(X.T @ W), X.T @ X
+    if not isinstance(own, np.ndarray):
+        own = own.toarray()
     at = first + columns
     G[at, :first] += across
     G[:first, at] += across.T
