@@ -132,3 +132,21 @@ def test_left_out_rows_may_speak_for_a_column_of_which_the_evidence_is_not_sure(
         model = kh.KernelhoodRegressor(target_power=1.0).fit(age[:, None], y, task=child)
         changes.append(float(np.diff(model.predict([[8.0], [10.0]], task=[0, 0]))[0]))
     assert np.sum(np.array(changes) > 0.3) >= 8  # of 1.1; an evidence of 20 to 1 has 3
+
+
+def test_a_task_far_from_all_others_is_not_expected_to_explode():
+    rng = np.random.default_rng(3)
+    size = np.repeat(np.exp(rng.normal(size=20)), 6)
+    x = np.column_stack([np.log(size), size, rng.normal(size=120)])
+    y = np.exp(2.0 * x[:, 0] + 0.1 * rng.normal(size=120))
+    task = np.repeat(np.arange(20), 6)
+    model = kh.KernelhoodRegressor(target_power=0.0, unseen_task="shared").fit(x, y, task=task)
+    far = [[5.0, 400.0, 8.0]]
+    with pytest.warns(UserWarning, match="leaves its training range"):
+        mean, std = model.predict(far, task=["new"], return_std=True)
+    ends = model.predict_interval(far, task=["new"])[0]
+    assert ends[0] < mean[0] < ends[1] < np.inf
+    assert std[0] > y.std()
+    variances = np.array([1.0, 50.0])
+    found = model._units.back(np.array([0.5, 0.5]), variances)
+    assert found[1] == pytest.approx(found[0])
