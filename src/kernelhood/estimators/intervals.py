@@ -72,9 +72,12 @@ class Scores:
     @property
     def _even(self) -> Array:
         """The scores as if all tasks had errors of the same size, which other rows tell."""
-        size, count = np.abs(self.values), np.bincount(self.task)[self.task]
+        size = np.abs(self.values)
+        count = np.bincount(self.task).astype(np.float64)[self.task]
         mean = np.bincount(self.task, size)[self.task] - size
-        return np.asarray(self.values / self._shrunk(mean / np.maximum(count - 1, 1), count - 1.0))
+        return np.asarray(
+            self.values / self._shrunk(mean / np.maximum(count - 1.0, 1.0), count - 1.0)
+        )
 
     @property
     def sizes(self) -> Array:
