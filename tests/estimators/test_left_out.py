@@ -220,3 +220,15 @@ def test_probabilities_of_left_out_rows_are_those_of_a_fit_without_them(kind):
             expected = expected[:, 0]
             own = found[place[rows], model._pairs_of(places)[:, 1]]
         np.testing.assert_allclose(own, expected, atol=1e-8)
+
+
+def test_intervals_hold_in_tasks_of_few_rows_with_noise_of_their_own():
+    rng = np.random.default_rng(0)
+    task, noise = np.repeat(np.arange(1000), 3), np.exp(0.6 * rng.normal(size=1000))
+    scores = Scores(noise[task] * rng.normal(size=3000), task)
+    low, high = scores.quantiles([0.05, 0.95])
+    new = noise[:, None] * rng.normal(size=(1000, 20)) / scores.sizes[:, None]
+    # 0.85 if a row is measured by a size that it has taught
+    assert np.mean((low < new) & (new < high)) == pytest.approx(0.9, abs=0.025)
+    alone = Scores(np.array([1.0, -2.0, 0.5]), np.array([0, 1, 2]))
+    np.testing.assert_array_equal(alone.sizes, 1.0)

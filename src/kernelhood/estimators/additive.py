@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,16 +12,12 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
-from kernelhood.kernels.terms import SOFTNESS, TermBank, softened
+from kernelhood.kernels.terms import TermBank
 from kernelhood.parallel import shown
 from kernelhood.solvers.gaussian import INTERCEPT, Factor, Level, Point, Terms, left_out
 
 _CONSTANT = 1e-10
 _ROWS_AT_ONCE = 2048
-#: Rows by which extrapolation is judged at most, and the fewest at an end of a column.
-_JUDGED, _FEWEST = 600, 5
-#: A column is judged if it has so much of the weights.
-_USED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +104,8 @@ class AdditiveFunction:
         Dual coefficients.
     noise : ndarray of shape (n, 1) or (n, n_targets)
         Variances of the noise of the training rows.
+    slopes : ndarray of shape (n_numbers, n_targets), optional
+        Those of a linear model, which goes on beyond the range of the training rows.
     """
 
     scaled: Scaled
@@ -117,17 +115,24 @@ class AdditiveFunction:
     groups: Indices
     a: Array
     noise: Array
+    slopes: Array | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
-        cls, scaled: Scaled, names: Sequence[Sequence[Hashable]], E: Array, point: Point
+        cls,
+        scaled: Scaled,
+        names: Sequence[Sequence[Hashable]],
+        E: Array,
+        point: Point,
+        slopes: Array | None = None,
     ) -> AdditiveFunction:
         """Return the function of a fitted model."""
         model = point.model
         groups = np.array([level.groups for level in model.levels])
         weights = model.by_level(point.theta)
         noise = point.theta[-1] * model.noise
-        return cls(scaled, [list(own) for own in names], weights, E, groups, point.a, noise)
+        parts = [list(own) for own in names], weights, E, groups, point.a, noise
+        return cls(scaled, *parts, slopes=slopes)
 
     def places(self, labels: Sequence[AnyArray | None], n: int) -> Indices:
         """Return the groups of rows by number, -1 for those not known, a row for each level."""
@@ -142,8 +147,29 @@ class AdditiveFunction:
         """Return the functions at rows, of shape (n_rows, n_targets)."""
         found = np.empty((len(X), self.a.shape[1]))
         for at in _shown_parts(len(X), verbose):
-            found[at] = self.at_features(self.scaled.bank.encode(X[at]), places[:, at])
+            found[at] = self._mean(self.scaled.bank.encode(X[at]), places[:, at])[0]
         return found
+
+    def _mean(self, E: Array, places: Indices) -> tuple[Array, Array]:
+        """Return the functions at encoded rows, and how uncertain it is how they go on there.
+
+        Beyond the range of the training rows they are the mean of two models: the functions
+        themselves, and their values at the edge with the linear model's change from there. The two
+        differ by twice the second of what is returned.
+        """
+        found = self.at_features(E, places)
+        apart = np.zeros_like(found)
+        if self.slopes is None:
+            return found, apart
+        bank = self.scaled.bank
+        edge = np.clip(E, bank.low, bank.high)
+        far = (edge != E).any(axis=1)
+        if far.any():
+            steps = (E - edge)[far][:, bank.numbers]
+            other = self.at_features(edge[far], places[:, far])
+            other += steps @ self.slopes
+            apart[far] = 0.5 * (other - found[far])
+        return found + apart, np.abs(apart)
 
     def at_features(self, E: Array, places: Indices) -> Array:
         """Return the functions at encoded rows, of shape (n_rows, n_targets)."""
@@ -201,8 +227,8 @@ class AdditiveFunction:
         found, order = np.empty((len(X), self.a.shape[1])), self._order(places)
         for at in _shown_parts(len(X), verbose):
             rows = order[at]
-            E = self.scaled.bank.encode(_safe_indexing(X, rows))
-            found[rows] = self._variance(E, places[:, rows])
+            E, own = self.scaled.bank.encode(_safe_indexing(X, rows)), places[:, rows]
+            found[rows] = self._variance(E, own) + self._mean(E, own)[1] ** 2
         return found
 
     def _order(self, places: Indices) -> Indices:
@@ -314,55 +340,6 @@ class AdditiveFunction:
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the rest is not part of a model file.
         return {one.name: getattr(self, one.name) for one in fields(self)}
-
-
-def judge_ranges(function: AdditiveFunction, point: Point) -> None:
-    """Choose how far each column of numbers may leave its range.
-
-    The rows at the ends of a column are left out, at the weights of the fit; they are predicted
-    with columns that stop at the range of the rest, that leave it slowly, or as they are. What is
-    best at both ends is used for predictions outside of the training range.
-
-    Parameters
-    ----------
-    function : AdditiveFunction
-        Fitted; its bank is changed.
-    point : Point
-        Of the same rows.
-    """
-    bank = function.scaled.bank
-    rows = np.arange(0, len(function.E), -(-len(function.E) // _JUDGED))
-    small = Point(point.model.take(rows), point.theta)
-    parts = function.E[rows], function.groups[:, rows], small.a, function.noise[rows]
-    some = AdditiveFunction(function.scaled, function.names, function.weights, *parts)
-    share = bank.share_of(function.weights.sum(axis=0))
-    for place in bank.numbers[share[bank.numbers] > _USED * share.sum()]:
-        column = some.E[:, place]
-        errors = np.zeros(len(SOFTNESS))
-        for far in (column > np.quantile(column, 0.8), column < np.quantile(column, 0.2)):
-            if _FEWEST <= far.sum() <= 0.5 * len(rows):
-                errors += _errors_outside(some, small, far)
-        if errors.any():
-            bank.soft[place] = SOFTNESS[int(np.argmin(errors))]
-
-
-def _errors_outside(some: AdditiveFunction, point: Point, far: Flags) -> Array:
-    """Return the squared errors of rows that are left out, for each softness."""
-    g, rest = np.flatnonzero(far), np.flatnonzero(~far)
-    a = point.a[rest]
-    for target, factor in enumerate(point.factor_of):
-        Z, own = factor.inverse, point.a[g, target]
-        a[:, target] -= Z[rest[:, None], g] @ np.linalg.solve(Z[g[:, None], g], own)
-    low, high = some.E[rest].min(axis=0), some.E[rest].max(axis=0)
-    fixed = ~np.isfinite(some.scaled.bank.low)
-    low[fixed], high[fixed] = -np.inf, np.inf
-    known = replace(some, E=some.E[rest], groups=some.groups[:, rest], a=a)
-    errors = []
-    for softness in SOFTNESS:
-        E = softened(some.E[g], low, high, np.full(some.E.shape[1], softness))
-        found = known.at_features(E, some.groups[:, g])
-        errors.append(float(np.sum((found - point.model.z[g]) ** 2 / point.model.noise[g])))
-    return np.array(errors)
 
 
 def _parts(n: int) -> list[slice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,13 @@ class Scores:
 
     @property
     def _even(self) -> Array:
-        """The scores as if all tasks had errors of the same size."""
-        return np.asarray(self.values / self.sizes[self.task])
+        """The scores as if all tasks had errors of the same size, which other rows tell."""
+        size = np.abs(self.values)
+        count = np.bincount(self.task).astype(np.float64)[self.task]
+        mean = np.bincount(self.task, size)[self.task] - size
+        return np.asarray(
+            self.values / self._shrunk(mean / np.maximum(count - 1.0, 1.0), count - 1.0)
+        )
 
     @property
     def sizes(self) -> Array:
@@ -88,19 +94,29 @@ class Scores:
         >>> bool(sizes[2] > 3.0 * max(sizes[0], sizes[1]))
         True
         """
+        count = np.bincount(self.task).astype(np.float64)
+        return self._shrunk(np.bincount(self.task, np.abs(self.values)) / count, count)
+
+    def _shrunk(self, mean: Array, rows: Array) -> Array:
+        """Return the sizes of errors whose absolute values have a mean over some rows."""
+        within, between, overall = self._spread
+        if between == 0.0:
+            return np.ones(len(mean))
+        found = (between * rows * mean + within * overall) / (between * rows + within)
+        return np.asarray(found / overall)
+
+    @cached_property
+    def _spread(self) -> tuple[float, float, float]:
+        """The variances of absolute scores within tasks and between them, and their mean."""
         size, count = np.abs(self.values), np.bincount(self.task).astype(np.float64)
         overall, n = float(size.mean()), float(len(size))
-        mean = np.bincount(self.task, size) / count
         freedom = n - len(count)
         if overall == 0.0 or freedom < 1.0 or len(count) < 2:
-            return np.ones(len(count))
+            return 0.0, 0.0, overall
+        mean = np.bincount(self.task, size) / count
         within = float(np.sum((size - mean[self.task]) ** 2)) / freedom
         excess = float(count @ (mean - overall) ** 2) - (len(count) - 1) * within
-        between = max(excess, 0.0) / (n - float(count @ count) / n)
-        if between == 0.0:
-            return np.ones(len(count))
-        found = (between * count * mean + within * overall) / (between * count + within)
-        return np.asarray(found / overall)
+        return within, max(excess, 0.0) / (n - float(count @ count) / n), overall
 
 
 def checked_levels(quantiles: Sequence[float]) -> list[float]:

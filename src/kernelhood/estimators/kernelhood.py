@@ -200,7 +200,7 @@ class KernelhoodRegressor(RegressorMixin, IntervalModel):
             found, self.occasions_matter_ = with_or_without_occasions(found, fit, tol, max_iter)
             kept = kept if self.occasions_matter_ else kept[:-1]
         if fit is fit_gaussian:  # values of J are those of the same noise
-            found = not_worse_than_levels(found, fit, tol, max_iter)
+            found = not_worse_than_levels(found, event, fit, tol, max_iter)
             if self.target_power == "auto":
                 found, self._units = with_a_power(found, self._units, y, event, fit, tol, max_iter)
         return found, kept

@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.estimators.additive import AdditiveFunction, Scaled
+from kernelhood.estimators.additive import AdditiveFunction, Scaled, varies_within
 from kernelhood.estimators.model_choice import Fit
-from kernelhood.kernels.terms import Landmarked
+from kernelhood.kernels.terms import Landmarked, Straight
 from kernelhood.parallel import Advance, be_silent
-from kernelhood.solvers.gaussian import Factor, Level, Point, Terms
+from kernelhood.solvers.gaussian import Factor, Level, Point, Terms, maximise_evidence
 from kernelhood.solvers.likelihoods import Found
 from kernelhood.solvers.many_rows import BlockFactor, ManyRows
 
@@ -28,6 +28,8 @@ _ENOUGH = 0.01
 _LEARNED = 6_000
 #: Covariances of so many rows; and of all, until their gap is that of weights from fewer rows.
 _STEPS, _LAST_STEPS, _CLOSE = 12, 6, 0.02
+#: How close the weights of the linear model are, and the most features that it may have.
+_ROUGHLY, _MOST_LINEAR = 0.01, 300
 #: Features of terms that few rows did without, and that more rows are asked about.
 _CHEAP = 300
 #: Weights that few rows have taken to zero start here, to be able to come back.
@@ -305,10 +307,15 @@ class LandmarkFunction(AdditiveFunction):
 
     @classmethod
     def of(
-        cls, scaled: Scaled, names: Sequence[Sequence[Hashable]], E: Array, point: Point
+        cls,
+        scaled: Scaled,
+        names: Sequence[Sequence[Hashable]],
+        E: Array,
+        point: Point,
+        slopes: Array | None = None,
     ) -> LandmarkFunction:
         """Return the function of a fitted model."""
-        plain = AdditiveFunction.of(scaled, names, E, point)
+        plain = AdditiveFunction.of(scaled, names, E, point, slopes)
         model = point.model
         assert isinstance(model, ManyRows)
         parts = {name: getattr(plain, name) for name in AdditiveFunction.__dataclass_fields__}
@@ -402,6 +409,63 @@ def _coefficients(point: Point) -> list[list[Array]]:
             sums = sparse.csr_matrix((a, (level.groups, np.arange(n))), shape=shape) @ features
             parts.append(sums[:, used] * own[used])
         found.append(parts)
+    return found
+
+
+def learn_slopes(scaled: Scaled, E: Array, point: Point, own: int) -> Array | None:
+    """Return slopes that all tasks have in common in a linear model of the same rows.
+
+    Tasks have slopes of their own in that model, too, which are not returned: few rows tell little
+    about them.
+
+    Parameters
+    ----------
+    scaled : Scaled
+        The terms of the fit.
+    E : ndarray of shape (n, n_features)
+        The training rows, encoded.
+    point : Point
+        What was found with these terms.
+    own : int
+        The level of the tasks.
+
+    Returns
+    -------
+    ndarray of shape (n_numbers, n_targets), or None
+        None without numbers, with too many features, or if levels are all there is.
+    """
+    model, bank = point.model, scaled.bank
+    linear = np.zeros(len(scaled.scale), dtype=np.bool_)
+    linear[1 : len(bank.terms) + 1] = [isinstance(one, Straight) for one in bank.terms]
+    linear &= np.isfinite(scaled.scale)
+    used = [(number, bank.terms[number - 1]) for number in np.flatnonzero(linear)]
+    places = [one.places for _, one in used]
+    columns = any(level.terms[1:].any() for level in model.levels)
+    if not (columns and used and len(bank.numbers) and sum(map(len, places)) <= _MOST_LINEAR):
+        return None
+    scaled = replace(scaled, bank=bank.at_landmarks(E[:0], np.zeros_like(linear)))
+    some = some_rows(model.levels[own].groups, None, _LEARNED)
+    data = ManyRowsData(E, model.levels, model.z, model.noise, own)
+    few = data.model(scaled, _linear_flags(scaled, data, linear), model.tau, some)
+    few = few.of_logits(model.tau) if model.fixed_noise else few
+    found = maximise_evidence(few, few.start(), tol=_ROUGHLY, max_iter=_STEPS)[0]
+    slopes = np.zeros((len(bank.low), model.z.shape[1]))
+    owner = np.repeat([number for number, _ in used], [len(own) for own in places])
+    kept = np.flatnonzero(few.by_level(found.theta)[0][owner])
+    size = np.sqrt(scaled.scale[owner[kept]])
+    for target, values in enumerate(_coefficients(found)[0]):
+        np.add.at(slopes[:, target], np.concatenate(places)[kept], values[0] / size)
+    return slopes[bank.numbers]
+
+
+def _linear_flags(scaled: Scaled, rows: ManyRowsData, linear: Flags) -> list[Flags]:
+    """Return the terms of the linear model on every level."""
+    features, sizes = _all_features(scaled, rows.E, linear)
+    terms, found = Terms(features, sizes, np.empty((0, len(features), len(features)))), []
+    for place, level in enumerate(rows.levels):
+        has = linear & varies_within(terms, level.groups) & (place <= rows.own)
+        has[0] = place > 0
+        found.append(has & (place == 0 or int(level.groups.max()) > 0))
     return found
 
 

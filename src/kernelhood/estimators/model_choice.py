@@ -12,8 +12,9 @@ from kernelhood.kernels.terms import TermBank
 from kernelhood.solvers.gaussian import Level, Model, Point, start_from_some
 from kernelhood.solvers.likelihoods import Found, log_losses, settled_logits
 
-#: The least gain in log evidence over a model without columns: a Bayes factor of 20.
-_LEAST_GAIN = 3.0
+#: The least gain in log evidence over a model without columns, a Bayes factor of 20; any gain will
+#: do if left-out rows have so much less of its squared error.
+_LEAST_GAIN, _FAR_LESS = 3.0, 0.95
 #: With more rows than this a fit starts from the weights of a third of them.
 _MANY_ROWS = 900
 _SHARE = 3
@@ -77,13 +78,17 @@ def with_or_without_occasions(
     return (found if matter else without), matter
 
 
-def not_worse_than_levels(found: Found, fit: Fit, tol: float, max_iter: int) -> Found:
+def not_worse_than_levels(
+    found: Found, event: Indices, fit: Fit, tol: float, max_iter: int
+) -> Found:
     """Return the model, or one of the tasks' levels alone if the rest is not worth it.
 
     Parameters
     ----------
     found, fit, tol, max_iter
         As `with_or_without_occasions` takes them.
+    event : ndarray of int, shape (n,)
+        Rows of one event are left out together.
     """
     model = found.point.model
     if len(model.z) > _MANY_ROWS:  # too many to be deceived by chance
@@ -95,7 +100,13 @@ def not_worse_than_levels(found: Found, fit: Fit, tol: float, max_iter: int) -> 
         levels.append(Level(level.groups, only))
     plain = Model(model.terms, levels, model.z, model.noise, model.tau)
     simple = fit(plain, plain.start(), tol, max_iter)
-    return found if simple.point.value - found.point.value >= _LEAST_GAIN else simple
+    gain = simple.point.value - found.point.value
+    if gain >= _LEAST_GAIN or gain <= 0.0:
+        return found if gain > 0.0 else simple
+    order = np.argsort(event, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(event[order])) + 1)
+    errors = [float(np.mean(one.point.left_out(groups)[0] ** 2)) for one in (found, simple)]
+    return found if errors[0] < _FAR_LESS * errors[1] else simple
 
 
 def with_a_power(

@@ -26,7 +26,6 @@ from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.estimators.additive import (
     AdditiveFunction,
     Scaled,
-    judge_ranges,
     make_level,
     varies_within,
 )
@@ -37,6 +36,7 @@ from kernelhood.estimators.landmark_function import (
     approximation,
     check_dense,
     learn_from_all,
+    learn_slopes,
     most_landmarks,
     some_rows,
 )
@@ -332,9 +332,9 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
     def _store(self, learned: Learned, names: list[Any], E: Array) -> None:
         found, scaled, point = learned.found, learned.scaled, learned.found.point
         kind = LandmarkFunction if isinstance(point.model, ManyRows) else AdditiveFunction
-        self._function: AdditiveFunction = kind.of(scaled, names, E, point)
+        slopes = learn_slopes(scaled, E, point, self.levels_.index("own"))
+        self._function: AdditiveFunction = kind.of(scaled, names, E, point, slopes)
         self._candidates = np.array([level.terms for level in point.model.levels])
-        judge_ranges(self._function, point)
         self.levels_ = self.levels_[: len(names)]
         self.tasks_ = list(names[self.levels_.index("own")])
         self.weights_ = self._function.weights

@@ -241,10 +241,14 @@ class Units:
         return bend - len(y) * float(np.log(self.size))
 
     def back(self, mean: Array, variance: Array | None) -> Array:
-        """Return the mean in the user's units of what has a mean and a variance in the model's."""
+        """Return the mean in the user's units of what has a mean and a variance in the model's.
+
+        What is known less than the targets as a whole, such as of a task far from all others, is
+        taken for as well known as these: else its mean would be that of a tail.
+        """
         if self.power == 1.0 or variance is None:
             return _unbent(self.mean + self.size * mean, self.power)
-        values, share = self._quadrature(mean, variance)
+        values, share = self._quadrature(mean, np.minimum(variance, 1.0))
         return np.asarray(values @ share)
 
     def spread(self, mean: Array, variance: Array) -> Array:

@@ -45,9 +45,6 @@ _WIDE = 4
 _RANK = 1e-7
 _COMPARED = 400
 _DIGITS = 9
-#: Beyond its training range a column grows like a logarithm, in units of a share of the range:
-#: hardly, slowly, or nearly as it is.
-SOFTNESS = (1e-6, 0.5, 2.0)
 #: From so many columns on, most of them mostly one value, rows are compared by directions, too.
 _WORDS = 16
 #: Points of a circle: the year, the week, the day.
@@ -221,15 +218,12 @@ class TermBank:
         The others.
     low, high : ndarray of shape (n_features,)
         The training range of features that are numbers; infinite for the others.
-    soft : ndarray of shape (n_features,)
-        How far each may leave it, see `SOFTNESS`.
     """
 
     def __init__(self, X: Any, names: Sequence[str]) -> None:
         self.columns: list[Column] = _learned(X, names)
         E = self._encoded(X)
         self.low, self.high = self._ranges(E)
-        self.soft = np.full(E.shape[1], SOFTNESS[1])
         self.terms: list[Term] = []
         self.radial: list[Radial] = []
         self._add_terms(E)
@@ -289,7 +283,7 @@ class TermBank:
 
     def encode(self, X: Any) -> Array:
         """Return the features of rows, of shape (n_rows, n_features)."""
-        return softened(self._encoded(X), self.low, self.high, self.soft)
+        return _softened(self._encoded(X), self.low, self.high)
 
     @property
     def numbers(self) -> Indices:
@@ -328,14 +322,6 @@ class TermBank:
         for place, one in enumerate(self.terms, start=1):
             parts.append(one.features(E) if used is None or used[place] else none)
         return np.hstack(parts), np.array([part.shape[1] for part in parts], dtype=np.intp)
-
-    def share_of(self, weights: Array) -> Array:
-        """Return how much of some terms' weights each feature of the table has for itself."""
-        found = np.zeros(len(self.low))
-        for one, weight in zip(self.terms, weights[1:], strict=False):
-            if len(one.places) < len(found) or len(found) == 1:
-                found[one.places] += weight
-        return found
 
     def _encoded(self, X: Any) -> Array:
         if not hasattr(X, "columns"):
@@ -414,8 +400,8 @@ class TermBank:
                 self.radial.append(Radial(name, places, factor, one * distance, by_direction))
 
 
-def softened(E: Array, low: Array, high: Array, soft: Array) -> Array:
-    """Return features that grow slowly outside of a range.
+def _softened(E: Array, low: Array, high: Array) -> Array:
+    """Return features that leave their range ever more slowly, and by less than its width.
 
     Parameters
     ----------
@@ -423,14 +409,11 @@ def softened(E: Array, low: Array, high: Array, soft: Array) -> Array:
         Features.
     low, high : ndarray of shape (n_features,)
         The range of each, infinite if it has none.
-    soft : ndarray of shape (n_features,)
-        How far each may leave it, see `SOFTNESS`.
     """
-    # A column with one value has no range: it stays there.
-    scale = np.where(np.isfinite(high), np.maximum(soft * (high - low), 1e-300), 1.0)
-    above, below = np.maximum(E - high, 0.0), np.maximum(low - E, 0.0)
-    slow = scale * (np.log1p(above / scale) - np.log1p(below / scale))
-    return np.asarray(np.clip(E, low, high) + slow)
+    edge = np.clip(E, low, high)
+    width = np.where(high > low, high - low, 1.0)
+    width[~np.isfinite(width)] = 1.0
+    return np.asarray(edge + (high > low) * width * np.tanh((E - edge) / width))
 
 
 def _learned(X: Any, names: Sequence[str]) -> list[Column]:
