@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from kernelhood.losses import Hinge
-from kernelhood.losses.base import best_intercepts, dual_gain, svm_gap
+from kernelhood.losses import Hinge, dual_gain
 from kernelhood.solvers import interior_point
 from kernelhood.solvers.interior_point import near, sides_of, solve_interior_point
+from tests.primal import best_intercepts, svm_gap
 from tests.solvers.problems import LOSSES, feasible, loss_of, points, stack
 
 

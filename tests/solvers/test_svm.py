@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from kernelhood.losses.base import best_intercepts, svm_gap
 from kernelhood.solvers import svm
 from kernelhood.solvers.svm import solve_svm
+from tests.primal import best_intercepts, svm_gap
 from tests.solvers.problems import LOSSES, combination, feasible, loss_of, points, stack
 
 

@@ -333,7 +333,7 @@ class NumberTargets(Targets):
     @classmethod
     def key(cls, params: Mapping[str, Any]) -> Hashable:
         """Return C, the loss and the units."""
-        return params["C"], _loss_of(params).key, _standardizes(params)
+        return params["C"], _loss_of(params), _standardizes(params)
 
     @classmethod
     def of(

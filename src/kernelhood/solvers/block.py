@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss
-from kernelhood.losses.base import dual_gain, ridge_gain, ridge_values, svm_values
+from kernelhood.losses import (
+    BoxLoss,
+    RidgeLoss,
+    SampleLoss,
+    dual_gain,
+    ridge_gain,
+    ridge_values,
+    svm_values,
+)
 from kernelhood.operators import KernelOperator, LowRankKernels
 from kernelhood.operators.base import Combined, combined_matrix
 from kernelhood.operators.dense import centred

@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
-from kernelhood.losses.base import BoxLoss, best_gap, svm_values
+from kernelhood.losses import BoxLoss, best_gap, svm_values
 
 _NEARLY_ALL = 0.99
 _LEAST = 1e-12

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.losses.base import BoxLoss, best_gap
+from kernelhood.losses import BoxLoss, best_gap
 from kernelhood.operators.low_rank import LowRankKernels
 from kernelhood.solvers.hessian import Factor
 from kernelhood.solvers.interior_point import (

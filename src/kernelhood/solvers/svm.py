@@ -9,8 +9,7 @@ from scipy.linalg import solve
 
 from kernelhood._compiled import compiled, inlined
 from kernelhood._typing import Array, Indices
-from kernelhood.losses import RidgeLoss, SampleLoss
-from kernelhood.losses.base import BoxLoss, best_gap
+from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss, best_gap
 from kernelhood.operators.base import Combined, Fill, KernelOperator, combined_matrix, fill_row
 from kernelhood.solvers.hessian import free_entries
 from kernelhood.solvers.interior_point import solve_interior_point
