@@ -382,13 +382,10 @@ class Sides(NamedTuple):
 
 
 def _inputs(table: Prepared, trains: Flags, weight: Array) -> InputSummary:
-    """Look at the training rows of all tasks, each of which may have several."""
-    count = np.zeros(len(weight))
-    for task in table.tasks:
-        np.add.at(count, task.rows, weight[task.rows])
-    used = np.flatnonzero(trains & (count > 0.0))
-    points = table.points[used]
-    return InputSummary.of(points, count[used], coded=table.coded, names=table.names)
+    """Return what a bank has to know of the training rows of a split."""
+    rows = [task.rows[trains[task.rows]] for task in table.tasks]
+    counts = [weight[own] for own in rows]
+    return InputSummary.of_tasks(table.points, rows, counts, coded=table.coded, names=table.names)
 
 
 def _split_task(
