@@ -7,7 +7,7 @@ import pytest
 
 from kernelhood.losses import Hinge, dual_gain
 from kernelhood.operators import one_task
-from kernelhood.solvers.warm_start import carried_start, closest_start, cut_down, stretched, valued
+from kernelhood.solvers.problem import carried_start, closest_start, cut_down, stretched, valued
 from tests.primal import best_intercepts, total_loss
 from tests.solvers.problems import (
     LOSSES,

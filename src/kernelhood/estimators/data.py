@@ -19,8 +19,7 @@ from kernelhood.inspection.model import Neighborhood
 from kernelhood.losses import Hinge, SampleLoss
 from kernelhood.penalties import Penalty
 from kernelhood.solvers.neighborhood import BoundTerms
-from kernelhood.solvers.problem import Solution, recertified
-from kernelhood.solvers.warm_start import closest_start
+from kernelhood.solvers.problem import Solution, closest_start, recertified
 
 _NEGLIGIBLE = 1e-6
 

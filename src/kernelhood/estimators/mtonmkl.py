@@ -37,8 +37,7 @@ from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave, solved_rewards
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
-from kernelhood.solvers.problem import Problem, Solution, solved_ahead
-from kernelhood.solvers.warm_start import valued
+from kernelhood.solvers.problem import Problem, Solution, solved_ahead, valued
 
 _LARGE, _THINNING = 1200, 3
 #: Of very many models, the number that is looked at first.

@@ -37,8 +37,8 @@ from kernelhood.kernels import Custom, KernelBank
 from kernelhood.operators import one_task
 from kernelhood.penalties import LpBall, SharedSimplices, Simplex
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.loop import solve, start_at
-from kernelhood.solvers.problem import Problem, Solution
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem, Solution, start_at
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

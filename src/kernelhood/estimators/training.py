@@ -32,8 +32,7 @@ from kernelhood.relations.matrices import TaskMatrices, as_task_matrices
 from kernelhood.solvers.block import Block, block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import span_rank
-from kernelhood.solvers.problem import Problem, Solution
-from kernelhood.solvers.warm_start import valued
+from kernelhood.solvers.problem import Problem, Solution, valued
 
 
 class TaskKernels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -76,16 +76,6 @@ class Sums:
     def add(self, place: int, K: Array) -> None:
         """Add the rows of the matrix of one kernel."""
         add_rows(K, self.scale_of(place), self.target[place], self.out)
-
-
-class Pass(Protocol):
-    """Kernels that are evaluated in one pass over the inner products."""
-
-    def write(self, pair: Pair, out: Array) -> None:
-        """Write the matrices into slices of out."""
-
-    def add(self, pair: Pair, sums: Sums) -> None:
-        """Add the rows to sums."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +160,10 @@ class Ladder:
         scale, target = sums.scale_of(self.places), sums.target[self.places]
         with quiet():
             add_ladder(pair.apart, self.spread, self.squarings, scale, target, sums.out)
+
+
+#: Kernels that are evaluated in one pass over the inner products.
+Pass = Single | Ladder
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,6 @@ class Linear(Penalty):
         Positive.
     """
 
-    has_rays = True
-
     def __init__(self, price: Array) -> None:
         self.price = price
 

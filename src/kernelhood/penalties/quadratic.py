@@ -37,8 +37,6 @@ class Quadratic(Penalty):
         Positive semi-definite, with no negative entry and a positive diagonal.
     """
 
-    has_rays = True
-
     def __init__(self, price: Array, Q: Array) -> None:
         self.price, self.Q = price, Q
 

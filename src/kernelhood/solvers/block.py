@@ -404,11 +404,6 @@ class LeastSquares(Block):
         H = factor.form(U)
         return np.asarray(H) * (self.units.value / self.units.weight**2)
 
-    def in_double_precision(self) -> None:
-        """Compute all factors in double precision, whatever the kernels are held in."""
-        if self._rows.dtype != np.float64:
-            self._rows, self._factor = np.empty(self._rows.shape), None
-
     def factor_at(self, theta: Array) -> Any:
         """Return the factor of the kernel matrix and the ridge; the last one is kept.
 
