@@ -8,8 +8,8 @@ which another one is as good.
 
 Mutant N of a seed is the N-th place of the source, in an order drawn at random. The tests that
 mirror its file come first, then those of the estimators and of the search; the first failure kills
-it, as does a test that takes a minute longer than ten times what it takes without a mutant. With
---patience what is not killed within so many seconds counts as a survivor.
+it, as does a test that takes two minutes longer than twenty times what it takes without a mutant.
+With --patience what is not killed within so many seconds of processor time counts as a survivor.
 
 Source, tests and what Numba compiled are copied to the folder for temporary files and kept there
 until one of them changes. A first run tells how long each test takes, and which fail already and
@@ -126,7 +126,7 @@ class Tree:
         return Tree(folder)
 
     def run(self, command: list[str], seconds: float, **variables: str) -> tuple[int | None, str]:
-        """Return the exit code of a module, None where it took too long, and what it printed."""
+        """Return the exit code of a module, None if it took too long, and what it printed."""
         fixed = {"PYTHONPATH": str(self.folder / "src"), "MUTANTS_TIMES": str(self.times)}
         fixed |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         if command[0] == "pytest":
@@ -142,12 +142,12 @@ class Tree:
             start_new_session=True,
         )
         try:
-            out = process.communicate(timeout=seconds)[0]
+            out = process.communicate(timeout=20.0 * seconds)[0]  # of a clock on the wall
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return None, ""
-        return process.returncode, out
+        return None if process.returncode == -signal.SIGXCPU else process.returncode, out
 
     def stale(self, file: Path) -> set[Path]:
         """Return the compiled files that call into `file`: Numba looks only at their own text."""
@@ -166,9 +166,9 @@ class Tree:
         return found
 
     def survives(self, mutant: Mutant, patience: float) -> tuple[bool | None, str]:
-        """Return whether a mutant lives, None where it cannot be imported, and what killed it.
+        """Return whether a mutant lives, None if it cannot be imported, and what killed it.
 
-        One that is not killed within `patience` seconds lives.
+        One that is not killed within `patience` seconds of processor time lives.
         """
         file, cache = self.folder / mutant.file, self.folder / "cache"
         times, source, status = json.loads(self.times.read_text()), file.read_text(), file.stat()
@@ -180,9 +180,11 @@ class Tree:
         tests = [one for one in tests_for(self.folder, file) if times.get(one) != FAILED]
         seconds = max(120.0, 10.0 * sum(times[one] for one in times if one.split("::")[0] in tests))
         variables = {"NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+        given = min(seconds, patience)
+        limited = {**variables, "MUTANTS_SECONDS": str(int(given))}
         try:
             file.write_text(mutant.applied(source))
-            code, out = self.run(["pytest", "-x", *tests], min(seconds, patience), **variables)
+            code, out = self.run(["pytest", "-x", *tests], given, **limited)
             if code is None and patience < seconds:
                 return True, ""
             module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
@@ -203,6 +205,8 @@ def pytest_configure(config) -> None:
     hypothesis.settings.register_profile("mutants", **same)
     hypothesis.settings.load_profile("mutants")
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    if (seconds := os.environ.pop("MUTANTS_SECONDS", None)) is not None:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
     config.clean = "MUTANTS_CLEAN" in os.environ
     config.times = {} if config.clean else json.loads(Path(os.environ["MUTANTS_TIMES"]).read_text())
 
@@ -217,7 +221,7 @@ def pytest_collection_modifyitems(config, items) -> None:
 def pytest_runtest_protocol(item):
     """End the process where a test hangs, be it in compiled code."""
     if not item.config.clean:
-        seconds = 60.0 + 10.0 * item.config.times.get(item.nodeid, 0.0)
+        seconds = 120.0 + 20.0 * item.config.times.get(item.nodeid, 0.0)
         faulthandler.dump_traceback_later(seconds, exit=True)
     result = yield
     faulthandler.cancel_dump_traceback_later()
@@ -270,7 +274,9 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--patience", type=float, default=np.inf, help="seconds for a mutant")
+    parser.add_argument(
+        "--patience", type=float, default=np.inf, help="processor seconds for a mutant"
+    )
     parser.add_argument("--numbers", action="store_true", help="change numbers, too")
     parser.add_argument("--show", action="store_true", help="print each mutant as it ends")
     parser.add_argument("--only", type=int, help="the number of one mutant to show and run")

@@ -53,6 +53,12 @@ import kernelhood as kh
 data = kh.datasets.make_multitask(n_tasks=4, n_samples=20, as_frame=True, random_state=0)
 data.X.assign(shop=data.task, sold=data.y).to_csv("shops.csv", index=False)
 """
+ALONE = """
+import kernelhood as kh
+data = kh.datasets.make_multitask(n_tasks=4, n_samples=20, random_state=0)
+model = kh.KernelhoodRegressor().fit(data.X, data.y, task=data.task)
+print(model.summary().splitlines()[0])
+"""
 HOME = "import kernelhood, sys; sys.exit(not kernelhood.__file__.startswith(sys.prefix))"
 
 
@@ -107,6 +113,10 @@ class Room:
         if rows != 80:
             raise CheckFailedError(f"80 rows were to be predicted, and {rows} were.")
         return f"{rows} rows predicted"
+
+    def fit(self) -> str:
+        """Fit a model in Python."""
+        return run(self.python, "-c", ALONE, folder=self.work).strip()
 
     def draw(self) -> str:
         """Run the demo."""
@@ -204,6 +214,10 @@ def checks(options: argparse.Namespace) -> list[tuple[str, Callable[[], str]]]:
         rooms["tools"].install("build", "twine")
         return f"below {ROOMS.name}"
 
+    def alone() -> str:
+        rooms["alone"].install(built()[1])
+        return rooms["alone"].fit()
+
     def lowest() -> str:
         limits = ROOMS / "lowest" / "limits.txt"
         limits.write_text(run(sys.executable, "tests/oldest.py"), encoding="utf-8")
@@ -220,9 +234,10 @@ def checks(options: argparse.Namespace) -> list[tuple[str, Callable[[], str]]]:
 
     found = [
         ("versions", lambda: check_versions(options.tag)),
-        ("environments", lambda: prepare("tools", "newest", "lowest")),
+        ("environments", lambda: prepare("tools", "alone", "newest", "lowest")),
         ("build", lambda: check_build(rooms["tools"])),
         ("contents", check_contents),
+        ("wheel without extras", alone),
         ("wheel, newest versions", lambda: install(rooms["newest"], built()[1])),
         ("wheel: commands", lambda: rooms["newest"].use()),
         ("wheel: demo", lambda: rooms["newest"].draw()),

@@ -23,6 +23,36 @@ def test_the_package_itself_imports_nothing_heavy():
     assert imported_by("import kernelhood") == []
 
 
+def test_estimators_do_without_the_extras():
+    code = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("matplotlib", "pandas", "polars", "pyarrow", "skops", "tqdm"):
+            raise ModuleNotFoundError(f"{name} is not installed", name=name)
+
+sys.meta_path.insert(0, Missing())
+import numpy as np
+import kernelhood as kh
+
+assert all(hasattr(kh, name) for name in kh.__all__)
+X, task = np.random.default_rng(0).normal(size=(30, 2)), np.repeat(["a", "b", "c"], 10)
+model = kh.KernelhoodRegressor().fit(X, X[:, 0], task=task)
+model.predict_interval(X, task=task)
+print(model.summary(), model.task_report())
+kh.KernelhoodClassifier().fit(X, X[:, 0] > 0, task=task).predict_proba(X, task=task)
+kh.KernelSearchCV(kh.ITLRegressor(kernels="paper"), {"C": [1.0]}, cv=2).fit(X, X[:, 0], task=task)
+try:
+    model.plot_effect("column 0")
+except ImportError as error:
+    assert "kernelhood[plot]" in str(error)
+else:
+    raise AssertionError
+"""
+    assert "matplotlib" not in imported_by(code)
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_the_command_imports_nothing_to_say_what_it_does(option):
     code = f"""

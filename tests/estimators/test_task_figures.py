@@ -139,3 +139,12 @@ def test_dates_that_matplotlib_cannot_draw_are_years():
     low, high = ax.get_xlim()
     assert 50.0 < low < 95.0
     assert 300.0 < high < 350.0
+
+
+def test_columns_without_names_are_drawn_by_number():
+    X, task = np.random.default_rng(0).normal(size=(40, 2)), np.repeat(["a", "b"], 20)
+    model = kh.KernelhoodRegressor().fit(X, X[:, 1], task=task)
+    first, second = (model.plot_effect(column) for column in (1, "column 1"))
+    assert first.get_xlabel() == second.get_xlabel() == "column 1"
+    with pytest.raises(ValueError, match="column=2 is not"):
+        model.plot_effect(2)

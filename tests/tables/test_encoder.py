@@ -70,6 +70,11 @@ def test_dates_have_a_time_and_cycles():
     np.testing.assert_allclose(encoded(text)[1], encoded(hours)[1])
 
 
+def test_periods_are_dates_by_their_start():
+    months = pd.period_range("2020-01", periods=30, freq="M")
+    np.testing.assert_array_equal(encoded(months)[1], encoded(months.to_timestamp())[1])
+
+
 def test_numbers_that_are_labels_and_text_that_is_almost_a_date():
     encoder, _ = encoded([1, 2, 1, 2], categories=["x"])
     assert encoder.get_feature_names_out().tolist() == ["x=1", "x=2"]

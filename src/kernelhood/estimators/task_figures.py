@@ -59,21 +59,23 @@ def columns_of(model: Any) -> list[str]:
     return columns_that_matter(model._function, _places(model, _JUDGES)[0])
 
 
-def plot_effect(model: Any, column: str, *, ax: Any = None) -> Any:
+def plot_effect(model: Any, column: str | int, *, ax: Any = None) -> Any:
     """Draw what a column does in common and in the tasks.
 
     Parameters
     ----------
     model : KernelhoodRegressor or KernelhoodClassifier
         Fitted.
-    column : str
-        Its name, or "column 0" and so on if it has none.
+    column : str or int
+        Its name, or its number if columns have no names.
     ax : matplotlib axes, optional
         Where to draw.
     """
     known = [one.name for one in model.columns_ if one.features]
-    if column not in known:
+    named = [one for one in (str(column), f"column {column}") if one in known]
+    if not named:
         raise ValueError(f"column={column!r} is not one the model uses: give {some_of(known)}.")
+    column = named[0]
     places, n_tasks = _places(model, _CURVES)
     shared = np.full((len(model.levels_), 1), -1)
     shared[0] = 0

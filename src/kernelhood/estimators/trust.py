@@ -82,15 +82,15 @@ class Trusted:
         check_is_fitted(self)
         return task_report(self)
 
-    def plot_effect(self, column: str, *, ax: Any = None) -> Any:
+    def plot_effect(self, column: str | int, *, ax: Any = None) -> Any:
         """Draw what a column does in common and in the tasks, in a row that is else typical.
 
         The band is two standard deviations wide to both sides of what all tasks have in common.
 
         Parameters
         ----------
-        column : str
-            Its name, or "column 0" and so on if it has none.
+        column : str or int
+            Its name, or its number if columns have no names.
         ax : matplotlib axes, optional
             Where to draw.
 

@@ -6,14 +6,12 @@ Figures are made without pyplot and know no state, but for axes that somebody lo
 
 from __future__ import annotations
 
-import io
 import math
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from kernelhood._support import import_extra
 from kernelhood._typing import Array
@@ -71,6 +69,8 @@ def new_figure(size: tuple[float, float], extra: str = "plot", *, by_pyplot: boo
 
         figure = pyplot.figure(figsize=size, layout="constrained")
     else:
+        from kernelhood.inspection.shown import ShownFigure
+
         figure = ShownFigure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)
     return figure
@@ -259,21 +259,6 @@ def plain(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(labelsize=_SMALL, color=FAINT)
-
-
-# Figures that show themselves: in a notebook, or wherever pyplot is interactive.
-#
-# Elsewhere figures are made without pyplot, so that scripts and servers neither open windows nor
-# keep figures that nobody closes.
-
-
-class ShownFigure(Figure):
-    """A figure that a notebook draws where a cell ends with it."""
-
-    def _repr_png_(self) -> bytes:
-        content = io.BytesIO()
-        self.savefig(content, format="png", bbox_inches="tight")
-        return content.getvalue()
 
 
 def in_notebook() -> bool:

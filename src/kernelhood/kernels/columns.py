@@ -189,7 +189,8 @@ def days(column: Any) -> tuple[Array, AnyArray]:
     Parameters
     ----------
     column : Series
-        Dates, or text such as 2024-05-17 or 2024-05-17 08:30, in UTC if it names no zone.
+        Dates, the starts of periods, or text such as 2024-05-17 or 2024-05-17 08:30, in UTC if it
+        names no zone.
 
     Returns
     -------
@@ -199,6 +200,8 @@ def days(column: Any) -> tuple[Array, AnyArray]:
         Entries that are neither dates nor missing.
     """
     pd = import_extra("pandas", "table")
+    if isinstance(column.dtype, pd.PeriodDtype):
+        column = column.dt.to_timestamp()
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return _since_1970(pd.to_datetime(column, utc=True)), np.zeros(len(column), dtype=bool)
     text = labels(column)
@@ -499,8 +502,8 @@ def learn_column(
 
 
 def _is_maybe_date(column: Any) -> bool:
-    """Return whether the first entry that is not missing looks like a date."""
-    if not is_text(column):
+    """Return whether a column is a date or a period, or its first entry looks like a date."""
+    if not is_text(column) or str(column.dtype).startswith("period"):
         return True
     first = next((value for value in labels(column.head(1000)).tolist() if value), None)
     return first is not None and len(first) >= 10 and first[4] == first[7] == "-"
