@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-#: Nobody calls the functions from C, and to make that possible takes long to compile.
+#: The functions are never called from C, and the wrapper for that takes long to compile.
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _INNER: Any = {"no_cpython_wrapper": True}
 
@@ -63,7 +63,7 @@ def _first_time() -> bool:
 
 
 class _FirstCompilation(event.Listener):
-    """Say once that code of this library is being compiled, so that nobody waits in the dark.
+    """Say once that code of this library is being compiled, to explain the wait.
 
     Numba tells of compilations only: what it finds on disk stays silent.
     """

@@ -43,7 +43,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Give a file to write to, which takes its place only when all of it is on the disk.
 
     It is written beside its place under another name. An error leaves what was at the place before
-    and nothing else; so does a kill, but for a hidden file that ends in ``.part``.
+    and nothing else; so does a killed process, but for a hidden file that ends in ``.part``.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     _sync_folder(place.parent)
 
 
-#: What a full disk says; it does not say which file it has no room for.
+#: What a full disk says; it does not name the file.
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 #: Seconds to wait for whoever has a file open that is to be replaced. Only Windows minds, and there
@@ -100,7 +100,7 @@ def _replace(part: Path, place: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Let the new name survive a power cut, where the system can."""
+    """Let the new name survive a power cut, if the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -387,8 +387,7 @@ class Loss:
             As in `at`.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} says neither where its box lies, by box, nor gives a ridge, "
-            "by at."
+            f"{type(self).__name__} defines neither a box nor a ridge: override box or at."
         )
 
 
@@ -458,7 +457,7 @@ class Quantile(Loss):
     level: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse levels that are no share."""
+        """Refuse levels that are not between 0 and 1."""
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level must be between 0 and 1, both excluded: got {self.level!r}.")
 

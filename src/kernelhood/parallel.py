@@ -38,7 +38,7 @@ def map_in_processes(
     *,
     verbose: int = 0,
 ) -> list[Result]:
-    """Return ``[function(*each) for each in arguments]``, in processes where n_jobs asks for them.
+    """Return ``[function(*each) for each in arguments]``, in processes if n_jobs asks for them.
 
     An interrupt ends the processes before it is passed on.
     """
@@ -66,7 +66,7 @@ def shown(
 ) -> Iterable[Item]:
     """Return the items with a progress bar around them.
 
-    The bar comes on a terminal only, and only where the work takes more than five seconds.
+    The bar comes on a terminal only, and only if the work takes more than five seconds.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def shown(
 def map_in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None
 ) -> list[Result]:
-    """Return ``[function(item) for item in items]``, in threads where n_jobs asks for them.
+    """Return ``[function(item) for item in items]``, in threads if n_jobs asks for them.
 
     The compiled solvers release the interpreter's lock, so threads run side by side and share
     the kernel matrices without copies.
@@ -169,7 +169,7 @@ def _until_done(
     n_jobs: int | None,
     deaths: tuple[type[BaseException], ...],
 ) -> Iterator[tuple[int, Result | WorkerDied]]:
-    """Hand out what waits, again after each death, one by one where nothing gets through."""
+    """Hand out what waits, again after each death, one by one if nothing gets through."""
     while waiting:
         before = len(waiting)
         try:

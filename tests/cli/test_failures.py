@@ -22,24 +22,24 @@ NAMED = ["--task", "shop", "--target", "sold"]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--task", "store", "--target", "sold"], "task='store' is no column; there are 'x1'"),
+        (["--task", "store", "--target", "sold"], "task='store' is not a column; there are 'x1'"),
         (["--task", "shop", "--target", "shop"], "task and target are both 'shop'"),
         ([*NAMED, "--groups", "x1"], "groups='x1' must be the same in all rows of a task"),
         ([*NAMED, "--features", "sold"], "features='sold' is the target"),
-        ([*NAMED, "--drop", "y"], "drop='y' is no column"),
-        ([*NAMED, "--categories", "shop"], "categories='shop' is no feature"),
-        ([*NAMED, "--dates", "x1"], "where a date such as 2024-05-17"),
+        ([*NAMED, "--drop", "y"], "drop='y' is not a column"),
+        ([*NAMED, "--categories", "shop"], "categories='shop' is not a feature"),
+        ([*NAMED, "--dates", "x1"], "must hold a date such as 2024-05-17"),
         ([*NAMED, "--holdout", "1.5"], "holdout=1.5 must be a share between 0 and 1"),
         ([*NAMED, "--holdout", "0.2", "--holdout-after", "2024-01-01"], "give one"),
         ([*NAMED, "--holdout-after", "2024-01-01"], "no feature is one: name it by dates"),
-        ([*NAMED, "--holdout-after", "x1=soon"], "no date such as 2024-05-17"),
+        ([*NAMED, "--holdout-after", "x1=soon"], "not a date such as 2024-05-17"),
         ([*NAMED, "--holdout-after", "x9=1"], "holdout_after names 'x9', which is not a feature"),
         ([*NAMED, "--holdout-after", "x1=1e9"], "no row of 'x1' comes after it"),
         ([*NAMED, "--holdout-tasks", "0.1"], "holdout_tasks=0.1 of 3 tasks leaves none to judge"),
         ([*NAMED, "--holdout-tasks", "2"], "holdout_tasks=2.0 must be a share between 0 and 1"),
         ([*NAMED, "--holdout-tasks", "0.3", "--holdout", "0.3"], "both say what to hold out"),
         ([*NAMED, "--quantiles", "0.9", "0.1"], "quantiles must be levels between 0 and 1"),
-        ([*NAMED, "--occasion", "week"], "occasion='week' is no column"),
+        ([*NAMED, "--occasion", "week"], "occasion='week' is not a column"),
         ([*NAMED, "--kind", "classification"], "target='sold' holds 48 different numbers"),
     ],
 )
@@ -104,7 +104,7 @@ def test_predict_names_the_column_that_is_missing_or_wrong(shops, say, tmp_path)
     rows.drop(columns="shop").to_csv(tmp_path / "c.csv", index=False)
     for name, said in (
         ("a.csv", "column 'x2' is missing"),
-        ("b.csv", "column 'x2' holds 'warm' where a number should be"),
+        ("b.csv", "column 'x2' holds 'warm', and must hold a number"),
         ("c.csv", "task column 'shop' is missing"),
     ):
         code, _, errors = say("predict", shops / "model.skops", tmp_path / name, "--out", "p.csv")
@@ -112,7 +112,7 @@ def test_predict_names_the_column_that_is_missing_or_wrong(shops, say, tmp_path)
         assert said in errors
     code, _, errors = say("predict", shops / "shops.csv", tmp_path / "a.csv")
     assert code == 1
-    assert "shops.csv is no model of kernelhood" in errors
+    assert "shops.csv is not a model of kernelhood" in errors
     code, _, errors = say("predict", shops / "model.skops", tmp_path / "a.csv", "--out", "p.json")
     assert "must end in .csv, .tsv, .parquet" in errors
 
@@ -133,8 +133,8 @@ def test_the_bench_checks_its_arguments_before_anything_else(say, tmp_path, monk
         (["--results", tmp_path / "wrong.csv"], "it has no column 'dataset'"),
         (["--results", tmp_path / "none.csv"], "none.csv is not there"),
         (["my.csv"], "my.csv is a table: name its columns by --task and --target"),
-        (["digits", "--task", "a"], "--task and --target are for a table, and 'digits' is none"),
-        (["my.csv", "digits", *NAMED], "'digits' is no table"),
+        (["digits", "--task", "a"], "--task and --target are for a table, and 'digits' is not one"),
+        (["my.csv", "digits", *NAMED], "'digits' is not a table"),
     ):
         code, out, errors = say("bench", *words, "--out", tmp_path / "report")
         assert (code, out) == (1, ""), words

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from importlib.metadata import entry_points
 
 import pytest
@@ -154,3 +156,10 @@ def test_bench_with_wrong_arguments_is_exit_code_2(arguments):
 def test_bench_with_an_unknown_data_set_is_one_line(capsys):
     assert main(["bench", "mnist"]) == 1
     assert "datasets='mnist' is unknown; give names among digits" in capsys.readouterr().err
+
+
+def test_python_runs_the_package_as_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelhood", "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("usage: kernelhood ")

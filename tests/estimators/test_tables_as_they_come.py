@@ -104,3 +104,11 @@ def test_folds_with_other_kernels_than_all_rows(data, n_rows):
     X, y = data.X[:n_rows], data.y[:n_rows]
     search = kh.KernelSearchCV(kh.MTONMKLRegressor(), {"C": [1.0]}, cv=n_rows).fit(X, y)
     assert np.all(np.isfinite(search.predict(X)))
+
+
+def test_one_row_is_a_data_frame(data):
+    frame = pd.DataFrame(data.X, columns=["a", "b", "c"])
+    model = kh.KernelhoodRegressor().fit(frame, data.y)
+    for row, name in ((frame.iloc[0], "Series"), (frame.iloc[0].to_dict(), "dict")):
+        with pytest.raises(TypeError, match=f"X is a {name}: give a data frame"):
+            model.predict(row)

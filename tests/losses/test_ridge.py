@@ -101,7 +101,7 @@ def test_a_loss_has_a_box_or_a_ridge():
     samples = np.zeros(2), np.ones(2)
     assert isinstance(Quantile(0.5).at(*samples), BoxLoss)
     assert isinstance(Squared().at(*samples), RidgeLoss)
-    with pytest.raises(NotImplementedError, match="Nothing says neither where its box lies"):
+    with pytest.raises(NotImplementedError, match="Nothing defines neither a box nor a ridge"):
         Nothing().at(*samples)
     with pytest.raises(NotImplementedError, match="Squared"):
         Squared().box(*samples)

@@ -73,7 +73,7 @@ def test_svmlight_has_zeros_where_it_says_nothing(tmp_path):
 def test_names_that_are_no_tables():
     assert ending("A.CSV.GZ") == ".csv"
     for name in ("t.xlsx", "t", "t.parquet.gz", "t.gz"):
-        with pytest.raises(ValueError, match="is no table by its name"):
+        with pytest.raises(ValueError, match="is not the name of a table"):
             ending(name)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 #: The file of each command, which is imported if it is asked for, and what it does.
 _COMMANDS = {
-    "fit": ("models", "choose and fit a model of a table with a task column"),
+    "fit": ("models", "fit a model of a table with a task column"),
     "predict": ("models", "predict the rows of a table with a model that fit has written"),
     "inspect": ("models", "explain what a model has learned, as text and as an HTML page"),
     "bench": ("bench", "compare the methods as the paper does, or on a table of your own"),
@@ -44,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 if all is well, 1 if something is missing or failed, 130 after an interrupt, 141 where
-        nobody reads the output any more. Wrong usage ends the process with 2.
+        0 if all is well, 1 if something is missing or failed, 130 after an interrupt, 141 if
+        the reader of its output is gone. Wrong usage ends the process with 2.
     """
     _show_any_text()
     words = sys.argv[1:] if argv is None else list(argv)

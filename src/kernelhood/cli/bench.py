@@ -40,9 +40,9 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     add("--runs", type=int, default=3, metavar="N", help="random splits of each set (default: 3)")
     add("--metric", nargs="+", choices=METRICS, help="default: accuracy and mse")
     add("--train-fraction", type=float, default=0.2, metavar="F", help="default: 0.2")
-    add("--no-stratify", action="store_true", help="draw rows without a look at their classes")
+    add("--no-stratify", action="store_true", help="do not stratify rows by class")
     add("--grid", choices=GRIDS, default="quick", help="hyper-parameters (default: quick)")
-    add("--seed", type=int, default=0, metavar="N", help="all but the time follows from it")
+    add("--seed", type=int, default=0, metavar="N", help="random seed")
     add("--data-home", metavar="DIR", help="folder of the data (default: KERNELHOOD_DATA)")
     add("--out", metavar="DIR", help="folder of the report and of runs.sqlite (default: report)")
     add("--jobs", type=int, default=-1, metavar="N", help="processes (default: all cores)")
@@ -84,11 +84,11 @@ def _datasets(args: argparse.Namespace) -> Any:
     tables = [name for name in names if _is_table(name)]
     if not tables:
         if args.task or args.target:
-            raise ValueError(f"--task and --target are for a table, and {names[0]!r} is none.")
+            raise ValueError(f"--task and --target are for a table, and {names[0]!r} is not one.")
         return names
     if len(tables) < len(names):
         other = next(name for name in names if name not in tables)
-        raise ValueError(f"{other!r} is no table: compare tables and data sets apart.")
+        raise ValueError(f"{other!r} is not a table: compare tables and data sets apart.")
     if not args.task or not args.target:
         raise ValueError(f"{tables[0]} is a table: name its columns by --task and --target.")
     roles = roles_of(args)

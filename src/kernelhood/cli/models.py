@@ -50,10 +50,11 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     add("table", metavar="TABLE", help="CSV, Parquet or SVMlight by its ending; - for CSV on stdin")
     add("--out", metavar="FILE", required=True, help="model file to write, such as model.skops")
     add_roles(parser, required=True)
-    add("--holdout", type=float, metavar="SHARE", help="part of each task that only judges")
-    add("--holdout-after", metavar="WHEN", help="later rows only judge: a date, or COLUMN=VALUE")
-    add("--holdout-tasks", type=float, metavar="SHARE", help="part of the tasks that only judges")
-    add("--quantiles", type=float, nargs="+", metavar="LEVEL", default=[], help="such as 0.1 0.9")
+    add("--holdout", type=float, metavar="SHARE", help="share of each task's rows to hold out")
+    add("--holdout-after", metavar="WHEN", help="hold out later rows: a date, or COLUMN=VALUE")
+    add("--holdout-tasks", type=float, metavar="SHARE", help="share of the tasks to hold out")
+    quantiles = "quantiles to predict, too, such as 0.05 0.95 for a 90 %% interval"
+    add("--quantiles", type=float, nargs="+", metavar="LEVEL", default=[], help=quantiles)
     add("-v", "--verbose", action="store_true", help="print a line about every fit")
     parser.set_defaults(command=_fit)
 
@@ -106,7 +107,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
         "--unseen",
         choices=UNSEEN,
         default=UNSEEN[0],
-        help="tasks not in the fit: predict them by what all share, named or not (default: warn)",
+        help="tasks not in the fit: predict them by what all share, or refuse (default: warn)",
     )
     add("--keep", nargs="+", metavar="COLUMN", default=[], help="columns to copy to the output")
     add("-q", "--quiet", action="store_true", help="show no progress bar")
@@ -166,7 +167,7 @@ def _stream(
 def _kept(found: Any, block: Any, names: list[str]) -> Any:
     for name in names:
         if name not in block.columns:
-            raise ValueError(f"--keep {name!r} is no column of the table.")
+            raise ValueError(f"--keep {name!r} is not a column of the table.")
         if name not in found.columns:
             found[name] = block[name]
     return found
@@ -257,7 +258,7 @@ def add_roles(parser: argparse.ArgumentParser, *, required: bool) -> None:
     add("--task", metavar="COLUMN", required=required, help="column that names the task")
     add("--target", metavar="COLUMN", required=required, help="column to predict")
     add("--kind", choices=(CLASSIFICATION, REGRESSION), help="default: from the target's values")
-    add("--max-classes", type=int, metavar="N", help="take so many values for classes")
+    add("--max-classes", type=int, metavar="N", help="most values that are taken for classes")
     add("--groups", metavar="COLUMN", help="column that groups tasks, such as their region")
     add("--occasion", metavar="COLUMN", help="column whose values share a shock, such as the week")
     add("--features", nargs="+", metavar="COLUMN", help="columns to learn from (default: others)")

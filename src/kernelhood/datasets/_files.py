@@ -377,7 +377,7 @@ def fetch(
     timeout: float = 30.0,
     progressbar: bool = True,
 ) -> list[FileStatus]:
-    """Download what is missing or differs, where a public address is known.
+    """Download what is missing or differs, if a public address is known.
 
     A file is downloaded under a temporary name, its checksum compared, and only then moved to its
     place; a file that differs stays until its replacement has passed.

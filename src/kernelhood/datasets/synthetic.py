@@ -65,7 +65,7 @@ class Structure(NamedTuple):
     intercepts: float
 
     def checked(self) -> Structure:
-        """Return itself where its values can be."""
+        """Return itself if its values can be."""
         check_number("structure_share", self.share, low=0.0, high=1.0)
         check_number("intercepts", self.intercepts, low=0.0)
         check_count("n_groups", self.n_groups)
@@ -234,7 +234,8 @@ def make_multitask(
 
     Notes
     -----
-    For a task that is no outlier, ``true_shared + true_specific[t]`` sums to 1 without a structure.
+    Without a structure, ``true_shared + true_specific[t]`` sums to 1 for a task that is not an
+    outlier.
     Gaussians much wider than the data differ little from each other: expect a method to find the
     group, not the member.
 

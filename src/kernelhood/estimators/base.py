@@ -85,7 +85,7 @@ class MultiTaskModel(BaseEstimator):
     n_iter_ : int
         SVMs solved for the slowest task.
     trace_ : list of ndarray of shape (n_svms, 2)
-        For every task, or for all where they are solved jointly, the objective and the relative
+        For every task, or for all if they are solved jointly, the objective and the relative
         duality gap after each SVM; in MT-ONMKL's `normalized`, after each one of the last stage.
     functions_ : Functions
         What predictions need.
@@ -94,7 +94,7 @@ class MultiTaskModel(BaseEstimator):
     n_features_in_ : int
         Columns of X seen in `fit`.
     feature_names_in_ : ndarray of str
-        Their names, where X was a data frame.
+        Their names, if X was a data frame.
 
     Examples
     --------
@@ -343,7 +343,7 @@ class MultiTaskModel(BaseEstimator):
     def decision_function(self, X: Any, *, task: Any = None) -> Array:
         """Return the signed decision values; positive ones mean the task's second class.
 
-        Where a task has more than two classes, there is a column for each class of the row's task,
+        If a task has more than two classes, there is a column for each class of the row's task,
         by one-against-one votes and then by confidence; the largest one wins. Columns that a task
         with fewer classes has no use for are minus infinity.
 
@@ -355,7 +355,7 @@ class MultiTaskModel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y; each with
-        one more axis for the classes where there are more than two
+        one more axis for the classes if there are more than two
         """
         return self._decision(X, task)[0]
 
@@ -364,7 +364,7 @@ class MultiTaskModel(BaseEstimator):
 
         In regression it is 1 - error / spread: the squared errors of all rows over their squared
         distances from the mean training target of their task. A model that knows the tasks' means
-        and nothing else has the score 0. Sums over all tasks stay meaningful where a task has only
+        and nothing else has the score 0. Sums over all tasks stay meaningful if a task has only
         a few rows here, or one, unlike an average of R^2 over tasks.
 
         Parameters
@@ -407,7 +407,7 @@ class MultiTaskModel(BaseEstimator):
     def weights_table(self) -> Any:
         """Return the weights as a data frame with one row per task, one column per kernel.
 
-        Where pandas is not installed, the same table comes as text.
+        If pandas is not installed, the same table comes as text.
         """
         check_is_fitted(self)
         return as_table(self.weights_, self.tasks_, self.functions_.kernel_names, "task")
@@ -487,8 +487,8 @@ class NeighborhoodModel(MultiTaskModel):
         """Return how the tasks' kernels align with the kernels that define neighborhoods.
 
         Entry (t, s) is the cosine between the learned kernel of task t and the neighborhood kernel
-        of task s, both evaluated at the training points of task t; 0 where one of them vanishes.
-        Where the matrix that defines a neighborhood exists only on the task's own training points,
+        of task s, both evaluated at the training points of task t; 0 if one of them vanishes.
+        If the matrix that defines a neighborhood exists only on the task's own training points,
         the diagonal tells of the whole matrix, the rest of the part that base kernels carry.
 
         Returns
@@ -629,7 +629,7 @@ def _outcomes(solved: list[TaskSolution]) -> list[Solution]:
 
 
 def _advice(outcomes: list[Solution], tol: float, max_iter: int) -> str:
-    """Return what would help where gaps were missed."""
+    """Return what would help if gaps were missed."""
     late = [one for one in outcomes if one.gap > max(tol, FINEST_GAP)]
     falling = all(one.gap < 0.5 * one.trace[2 * len(one.trace) // 3, 1] for one in late)
     if falling or max_iter < _FEW_SVMS:

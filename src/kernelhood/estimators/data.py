@@ -54,7 +54,7 @@ def completed_classes(
     """Return the classes of tasks, those with a single one completed by what others have.
 
     A task whose samples are all of one class is taken to choose between two as the other tasks
-    with this class do, where these agree. Otherwise its class stays alone.
+    with this class do, if these agree. Otherwise its class stays alone.
 
     Parameters
     ----------
@@ -93,14 +93,14 @@ def completed_classes(
 
 
 def _agreed(pairs: list[AnyArray]) -> AnyArray | None:
-    """Return the two classes that all pairs are, None where they differ or are not two."""
+    """Return the two classes that all pairs are, None if they differ or are not two."""
     first = pairs[0]
     same = len(first) == 2 and all(np.array_equal(one, first) for one in pairs)
     return first if same else None
 
 
 def _distinct(y: AnyArray) -> AnyArray:
-    """Return the distinct labels, sorted where they can be, as objects where no dtype fits."""
+    """Return the distinct labels, sorted if they can be, as objects if no dtype fits."""
     if y.dtype.kind != "O":
         return np.unique(y)
     found = list(dict.fromkeys(y.tolist()))
@@ -136,7 +136,7 @@ def told_classes(values: Array, which: AnyArray | None, classes: list[AnyArray])
     values : ndarray of shape (n_samples,) or (n_samples, n_tasks), or with an axis for the classes
         As `decision_function` returns them.
     which : ndarray of int, shape (n_samples,), or None
-        The task of each row; None where there is a column for each.
+        The task of each row; None if there is a column for each.
     classes : list of ndarray
         The classes of each task.
     """
@@ -147,7 +147,7 @@ def told_classes(values: Array, which: AnyArray | None, classes: list[AnyArray])
 
 
 def check_class_weight(class_weight: Any, classes: list[AnyArray]) -> None:
-    """Raise where weights are not positive or given to a label that no task has."""
+    """Raise if weights are not positive or given to a label that no task has."""
     if not isinstance(class_weight, dict):
         return
     known = {label for own in classes for label in own.tolist()}
@@ -250,11 +250,11 @@ class TaskProblem:
     start : Solution, optional
         The solution of a model that differs in `_path_parameters` only.
     together : Solution, optional
-        The same for all tasks as one, where they are solved jointly.
+        The same for all tasks as one, if they are solved jointly.
     carry : callable, optional
         Returns that of the same model with another C, brought into this box, or None.
     weights : ndarray, optional
-        Weights to start from, where a problem has many stationary points.
+        Weights to start from, if a problem has many stationary points.
     only_scored : bool
         Whether nothing but the predictor is wanted, as in a search.
     kept : dict
@@ -290,7 +290,7 @@ class TaskProblem:
         return stack([self.X, self.unlabelled])
 
     def first_weights(self, size: int) -> Array | None:
-        """Return the weights to start from, None where they are those of a bank of another size.
+        """Return the weights to start from, None if they are those of a bank of another size.
 
         A bank that is fitted to its rows leaves out columns that are constant there, so that the
         splits of a search may have fewer kernels than all rows.
@@ -353,7 +353,7 @@ class TaskProblem:
         return [one for one in (self.start, self.carried) if one is not None]
 
     def certified(self, penalty: Penalty, tol: float) -> Solution | None:
-        """Return the start where it solves the problem with another penalty already."""
+        """Return the start if it solves the problem with another penalty already."""
         return None if self.start is None else recertified(self.start, penalty, tol)
 
     def closest_start(self, penalty: Penalty) -> Solution | None:
@@ -370,7 +370,7 @@ class TaskSolution:
     solution : Solution
         Weights, dual vector and certificate.
     neighborhood : Neighborhood, optional
-        The neighborhood-defining matrix, where the method has one.
+        The neighborhood-defining matrix, if the method has one.
     together : Solution, optional
         The solution of the joint problem of which this is the task's part.
     bound : BoundTerms, optional
@@ -398,7 +398,7 @@ class ScoredTask(NamedTuple):
     weight : ndarray of shape (n_samples,)
         Weights of the samples.
     centre : float
-        The mean training target of the task; of all tasks where it was not seen.
+        The mean training target of the task; of all tasks if it was not seen.
     """
 
     name: Hashable
@@ -409,7 +409,7 @@ class ScoredTask(NamedTuple):
 
 
 def explained(error: float, spread: float) -> float:
-    """Return 1 - error / spread; without any spread 1 where there is no error, otherwise 0.
+    """Return 1 - error / spread; without any spread 1 if there is no error, otherwise 0.
 
     Examples
     --------
@@ -420,7 +420,7 @@ def explained(error: float, spread: float) -> float:
 
 
 def task_means(tasks: Sequence[TaskRows], weights: Sequence[Array]) -> dict[Hashable, float]:
-    """Return the mean target of every task; 0 where its samples weigh nothing.
+    """Return the mean target of every task; 0 if its samples weigh nothing.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kernelhood._typing import Array
 from kernelhood.penalties import Concave, Linear, Penalty, Quadratic
 
-#: The `beta` of estimators as they come; less where many samples are solved together.
+#: The default `beta` of estimators; less if many samples are solved together.
 USUAL_BETA = 1e-3
 
 
@@ -85,7 +85,7 @@ class Formulation(ABC):
         terms : Coefficients
             Of eta and beta.
         gram : callable
-            Returns the Frobenius products of the base kernels, where they are needed.
+            Returns the Frobenius products of the base kernels, if they are needed.
         d : ndarray of shape (n_weights,)
             Their traces, times the cost of each.
         n_samples : float
@@ -174,7 +174,7 @@ class Normalized(Formulation):
     beta_follows_samples = True
 
     def usual_beta(self, C: float, n_samples: float) -> float:
-        """Return less where many samples are solved together.
+        """Return less if many samples are solved together.
 
         The reward of a kernel grows with the square of the samples, the loss with their number:
         the reward is at most half of what all losses together can be.
@@ -209,7 +209,7 @@ class Normalized(Formulation):
         )
 
     def path_order(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Let the reward rise along the path; it rises against the SVM's value where C falls."""
+        """Let the reward rise along the path; it rises against the SVM's value if C falls."""
         return (-params["C"], params["beta"])
 
 
@@ -252,7 +252,7 @@ def why_outside(formulation: str | Formulation, eta: float, beta: float) -> str:
 
 
 def check_domain(formulation: str | Formulation, eta: float, beta: float) -> None:
-    """Raise a ValueError where the formulation's problem has no minimum."""
+    """Raise a ValueError if the formulation's problem has no minimum."""
     if not in_domain(formulation, eta, beta):
         raise ValueError(why_outside(formulation, eta, beta))
 

@@ -40,7 +40,7 @@ class GivenNeighborhood(ABC):
     def fitted_to(
         self, points: Any, tasks: Sequence[TaskRows], names: Sequence[str] | None
     ) -> GivenNeighborhood:
-        """Return what serves these data, or raise where this cannot; called before any work.
+        """Return what serves these data, or raise if this cannot; called before any work.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class ModelNeighborhood(GivenNeighborhood):
     def fitted_to(
         self, points: Any, tasks: Sequence[TaskRows], names: Sequence[str] | None
     ) -> GivenNeighborhood:
-        """Return the same, or raise where the model was fitted to other features."""
+        """Return the same, or raise if the model was fitted to other features."""
         n_features = self.model.support_vectors_[0].shape[1]
         known = names_without_task(self.model)
         if points.shape[1] != n_features:
@@ -135,7 +135,7 @@ class MatrixNeighborhood(GivenNeighborhood):
     def fitted_to(
         self, points: Any, tasks: Sequence[TaskRows], names: Sequence[str] | None
     ) -> GivenNeighborhood:
-        """Return the same with the rows of every task, or raise where a matrix does not fit."""
+        """Return the same with the rows of every task, or raise if a matrix does not fit."""
         missing = [one.name for one in tasks if one.name not in self.matrices]
         if missing:
             raise ValueError(
@@ -167,7 +167,7 @@ class MatrixNeighborhood(GivenNeighborhood):
 
 
 def checked_matrix(matrix: Any, task: Hashable) -> Array:
-    """Return a matrix of numbers, or raise where it is not finite or not symmetric."""
+    """Return a matrix of numbers, or raise if it is not finite or not symmetric."""
     try:
         found: Array = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
@@ -281,7 +281,7 @@ class FixedMatrix:
 
 
 def room_within(radius: float, fixed: Sequence[FixedMatrix]) -> float:
-    """Return how far kernels may go beyond the nearest ones, or raise where these are too far."""
+    """Return how far kernels may go beyond the nearest ones, or raise if these are too far."""
     least = sum(one.least for one in fixed)
     rounding = _ROUNDING * (least + sum(one.size for one in fixed))
     if radius < least - rounding:
@@ -312,7 +312,7 @@ class NearGiven(RelatedMethod):
         of scikit-learn's pairwise kernels, a function ``k(X, Z)``, or a pair (kernels, weights)
         is evaluated at every task's samples. A dict has a symmetric matrix for every task, between
         its rows in the order of X. A fitted model of this library stands for the kernels that it
-        learned: those of the task of the same name, the mean over its tasks where it has none; its
+        learned: those of the task of the same name, the mean over its tasks if it has none; its
         data are not needed. Only for tasks that are independent.
     radius : float, optional
         :math:`\rho`, to ask for :math:`\sum_t \lVert K_t - \hat K_t\rVert_F^2 \le \rho` instead of
@@ -322,7 +322,7 @@ class NearGiven(RelatedMethod):
     Attributes
     ----------
     multiplier_ : float
-        With `radius`, the eta whose penalised model has the same solution; 0 where the radius does
+        With `radius`, the eta whose penalised model has the same solution; 0 if the radius does
         not matter.
     """
 
@@ -422,7 +422,7 @@ class NearGiven(RelatedMethod):
 
 
 def _check_given(neighborhood: Any, coupled: bool) -> None:
-    """Raise where no model has such a neighborhood."""
+    """Raise if no model has such a neighborhood."""
     if coupled:
         raise ValueError(
             "neighborhood needs tasks that are independent: use relation='independent'."

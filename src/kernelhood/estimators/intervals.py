@@ -140,8 +140,8 @@ class IntervalModel(MultilevelModel):
         Standard deviations are multiplied by quantiles of the errors of left-out rows, so that the
         coverage is right on average, for new rows like those of `fit`, even if the model is wrong
         about the noise. Tasks whose errors are larger get wider intervals. For tasks that were not
-        seen in `fit`, whole tasks are left out. Up to 1,500 rows, the variances of the terms are
-        learned again without a fifth of the rows at a time, once, when they are first needed.
+        seen in `fit`, whole tasks are left out. Up to 1,500 rows, the errors of each of
+        five folds use variances learned from the other four, once, when they are first needed.
 
         Parameters
         ----------

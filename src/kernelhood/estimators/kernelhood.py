@@ -76,8 +76,8 @@ class KernelhoodRegressor(RegressorMixin, IntervalModel):
         Student's t.
     operator : {"auto", "dense", "landmarks"} or Landmarks
         How functions of all columns are computed. "dense" holds matrices between all rows.
-        "landmarks" knows these functions by their values at some rows, as many as it takes, so that
-        time and memory grow like the number of rows; ``Landmarks(count)`` says how many at most.
+        "landmarks" approximates these functions by their values at some rows, so that time and
+        memory are linear in the number of rows; ``Landmarks(count)`` says how many at most.
         "auto" takes landmarks for more than 3,000 rows.
     prior : "auto" or float
         The scale of the prior, as a share of the targets' variance. Smaller ones switch more
@@ -467,7 +467,7 @@ class KernelhoodClassifier(ClassifierMixin, MultilevelModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,) for two classes a task, else (n_samples, n_classes)
+        ndarray of shape (n_samples,) for two classes in each task, else (n_samples, n_classes)
         """
         check_is_fitted(self)
         found = self._logits(*self._places(X, task))

@@ -53,7 +53,7 @@ def choose_landmarks(
     points : ndarray or CSR matrix of shape (n_points, n_features)
         Where to choose from; of more than 10,000 a random part is looked at.
     n_components : int
-        How many landmarks; fewer where the points have no more to give.
+        How many landmarks; fewer if the points have no more to give.
     random_state : int
         The same number gives the same landmarks.
 
@@ -175,7 +175,7 @@ def kept_part(kept: Array, whole: Array) -> Array:
 def type_that_fits(
     landmarks: LandmarkMaps, n_points: int, cache_size: float, storage: str
 ) -> str | None:
-    """Return in which precision the features of points are held; None where they do not fit.
+    """Return in which precision the features of points are held; None if they do not fit.
 
     What takes more than a quarter of the cache in double precision is held in single precision:
     memory that is half as large is read in half the time, and sums are of double precision anyway.
@@ -389,10 +389,10 @@ class JointLowRank(JointKernels):
         The tasks.
     cache_size : float
         The most that features may take, in megabytes. Those that take more than a quarter of it in
-        double precision are held in single precision; where that does not fit, they are evaluated
+        double precision are held in single precision; if that does not fit, they are evaluated
         again whenever they are needed.
     storage : str
-        Type of the features that are held, where they fit.
+        Type of the features that are held, if they fit.
     """
 
     def __init__(
@@ -529,7 +529,7 @@ class TaskLowRank:
     cache_size : float
         The most that features may take, in megabytes.
     storage : str
-        Type of the features that are held, where they fit.
+        Type of the features that are held, if they fit.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ class MTONMKL(JointMethod):
         "auto" is 0.001, and in `normalized` at most ``C / (4 * n_samples)`` with the number of
         samples that are solved together: more would choose wide kernels whatever the targets.
     formulation : {"normalized", "corrected", "printed"} or Formulation
-        Which problem the paper's iteration is read as; see the page "Reading the paper".
+        Which problem we take the paper to solve; see the page "Reading the paper".
         `normalized`, the default, fixes the trace of each task's kernel and rewards concentrated
         spectra; its gap is that of the convex problem that its stationary point solves.
         `corrected` prices the trace: a convex problem with one parameter, ``beta / C**2``.
@@ -183,7 +183,7 @@ class MTONMKL(JointMethod):
         )
 
     def _corner_key(self, penalty: Concave) -> tuple[Any, ...]:
-        """Return a key that differs where the kernels or the intercepts of the corners do."""
+        """Return a key that differs if the kernels or the intercepts of the corners do."""
         return "corners", self.stated.key, self.groups, penalty.row.tobytes()
 
     # What a search asks.
@@ -323,8 +323,8 @@ class MTONMKLRegressor(RegressorMixin, RelatedModel):
         Whether targets are standardised inside, so that `C`, `epsilon` and `beta` have no units.
         Tasks that are solved together and have the same quantity as their target have one unit,
         the standard deviation within tasks; independent tasks, and columns of a 2-D y, have each
-        their own. "auto" standardises where `kernels` are fitted to the data, too, and leaves
-        targets alone where kernels are given or the paper's.
+        their own. "auto" standardises if `kernels` are fitted to the data, too, and leaves
+        targets alone if kernels are given or the paper's.
 
     Examples
     --------

@@ -224,6 +224,8 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         """Return features and the task of every row, from wherever they were given."""
         if hasattr(X, "collect") and not hasattr(X, "shape"):
             raise TypeError(f"X is a {type(X).__name__}, which holds no rows yet: collect() it.")
+        if type(X) is dict or (hasattr(X, "to_frame") and not hasattr(X, "columns")):
+            raise TypeError(f"X is a {type(X).__name__}: give a data frame, or an array of rows.")
         if hasattr(X, "columns"):
             X = as_pandas(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -248,7 +250,7 @@ class MultilevelModel(Trusted, BaseEstimator, ABC):
         )
         if name is not None and share > _SHOCKS:
             warnings.warn(
-                f"nearly every value of column {name!r} is there once in each task, and single "
+                f"nearly every value of column {name!r} occurs once in each task, and single "
                 f"values explain {100.0 * share:.0f} % of the variance: if that is chance, such as "
                 f"the weather of a day, fit with occasion={name!r} or with its values.",
                 UserWarning,

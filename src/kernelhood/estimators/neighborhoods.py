@@ -99,13 +99,13 @@ class RPKL(NoiseMethod):
     Attributes
     ----------
     sigmas_ : ndarray of shape (n_tasks,)
-        :math:`\sigma_t` of every task's Gaussian; only where `kernels` is None.
+        :math:`\sigma_t` of every task's Gaussian; only if `kernels` is None.
     neighborhood_weights_ : ndarray of shape (n_tasks, 1)
         Ones: the kernel is the part of :math:`\hat K_t` that new points see.
 
     Notes
     -----
-    Where `kernels` is None, task t has the Gaussian :math:`\exp(-\lVert x - z\rVert^2 / \sigma_t)`,
+    If `kernels` is None, task t has the Gaussian :math:`\exp(-\lVert x - z\rVert^2 / \sigma_t)`,
     :math:`\sigma_t = 4^{k-1}` times the mean squared distance over all pairs of its training
     points; otherwise `kernels` holds exactly one kernel. The model solves
 
@@ -161,7 +161,7 @@ class RPKL(NoiseMethod):
 
 
 def _gaussian(sigma: float) -> KernelBank:
-    """Return exp(-|x - z|^2 / sigma); where all points are equal, any sigma gives the same."""
+    """Return exp(-|x - z|^2 / sigma); if all points are equal, any sigma gives the same."""
     width = float(np.sqrt(0.5 * sigma)) if sigma > 0.0 else 1.0
     return KernelBank([Gaussian(width)], names=["gaussian"])
 
@@ -381,7 +381,7 @@ class KTA(Method):
     Parameters
     ----------
     eta : float
-        Weight of the distance between a task's kernel and :math:`yy'`; not used where `centered`.
+        Weight of the distance between a task's kernel and :math:`yy'`; not used if `centered`.
     centered : bool
         Whether to learn in two stages: first the weights alone, by centred alignment, then an
         SVM.
@@ -422,7 +422,7 @@ class KTA(Method):
 
     @classmethod
     def canonical(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Leave out eta where it is not used."""
+        """Leave out eta if it is not used."""
         same = super().canonical(params)
         return {**same, "eta": 1.0} if params["centered"] else same
 

@@ -364,9 +364,9 @@ class Pooled(Method):
     Notes
     -----
     The kernel is the average of the base kernels, as in AVMTMKL, but one SVM with one intercept is
-    fitted to the samples of all tasks. Whatever lets tasks share functions has to beat it where the
-    tasks differ, and AVMTMKL where they have something in common. Where tasks have different
-    classes, the first class of one stands for the first of every other; where they have the same,
+    fitted to the samples of all tasks. Whatever lets tasks share functions has to beat it if the
+    tasks differ, and AVMTMKL if they have something in common. If tasks have different
+    classes, the first class of one stands for the first of every other; if they have the same,
     tasks that were not seen can be predicted, too.
     """
 
@@ -409,7 +409,7 @@ class PooledClassifier(ClassifierMixin, MultiTaskModel):
 
     class_weight: Any = None
 
-    #: The classes by task, where tasks have different ones.
+    #: The classes by task, if tasks have different ones.
     _classes_by_task: dict[Hashable, AnyArray] | None = None
 
     def _read(

@@ -51,7 +51,7 @@ class TaskRows(NamedTuple):
 
 
 def split_by_label(task: AnyArray, y: AnyArray) -> list[TaskRows]:
-    """Return one task per distinct label, sorted where the labels can be sorted.
+    """Return one task per distinct label, sorted if the labels can be sorted.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def split_by_column(y: AnyArray) -> list[TaskRows]:
 
 
 def rows_by_label(task: AnyArray) -> dict[Hashable, Indices]:
-    """Return the rows of every label, sorted where the labels can be sorted."""
+    """Return the rows of every label, sorted if the labels can be sorted."""
     rows: dict[Hashable, list[int]] = {}
     for row, label in enumerate(task.tolist()):
         rows.setdefault(label, []).append(row)
@@ -144,7 +144,7 @@ def _only_column(task: Any) -> Any:
 
 
 def as_objects(values: Sequence[Any]) -> AnyArray:
-    """Return a 1-D array of objects, also where they are sequences themselves."""
+    """Return a 1-D array of objects, also if they are sequences themselves."""
     array = np.empty(len(values), dtype=object)
     for place, value in enumerate(values):
         array[place] = value
@@ -292,7 +292,7 @@ def read_training_data(
     Parameters
     ----------
     estimator : estimator
-        Has `kernels`, `task_column` and, where it takes them, `missing`.
+        Has `kernels`, `task_column` and, if it takes them, `missing`.
     X, y, task
         As `fit` takes them.
     check : callable
@@ -472,7 +472,7 @@ def _is_none(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType"
 
 
-#: Beyond these a square is no floating point number.
+#: Beyond these a square is not a floating point number.
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
@@ -515,7 +515,7 @@ def wrong_columns(X: Any, categories: Categories | None = None) -> str:
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        What was refused. The sentence is empty where no column is to blame.
+        What was refused. The sentence is empty if no column is to blame.
     categories : dict, optional
         The columns that may hold categories, of which only missing ones are wrong.
     """
@@ -536,7 +536,7 @@ _DATES = "dates or times: turn them into numbers, such as (day - day.min()).dt.d
 
 
 def _refuse_dates(X: Any) -> None:
-    """Raise where a column holds dates, whose numbers would be those of nanoseconds."""
+    """Raise if a column holds dates, whose numbers would be those of nanoseconds."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         kinds = zip(X.columns, X.dtypes, strict=True)
         dated = [name for name, kind in kinds if str(kind).lower().startswith(_DATED)]

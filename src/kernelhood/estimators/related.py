@@ -62,8 +62,8 @@ class RelatedMethod(Method):
         How tasks relate. "independent" is the paper's model, in which the problem splits into one
         for each task. With "functions" the shared weights multiply the kernel between all samples
         of all tasks, so that :math:`f_t = f_0 + g_t + b_t` and a task learns from the samples of
-        the others. "mixed" is one function for all, and deviations of one size. With "inputs"
-        tasks with like inputs are alike. Or a relation such as `TaskGroups`, `TaskSimilarity`,
+        the others. "mixed" is one function for all, and deviations of one variance. With "inputs"
+        tasks with similar inputs are alike. Or a relation such as `TaskGroups`, `TaskSimilarity`,
         `TaskGraph`, or several of them at once. "auto" is "mixed" if `kernels` are fitted to the
         data, and "independent" if they are given or the paper's, or if there is a `neighborhood`.
     intercept : {"auto", "task", "common", "shrunk"}
@@ -75,7 +75,7 @@ class RelatedMethod(Method):
         How kernels between training samples are held: as matrices, which are evaluated again when
         needed if they do not fit into the cache of `Dense`, or of low rank by `Landmarks` that all
         kernels and tasks have in common. "auto" holds matrices up to 20,000 samples and goes over
-        to landmarks beyond; see the page "Performance".
+        to landmarks beyond; see the page "Scale".
     missing : {"error", "indicator"}
         What missing values in X are: an error, or filled by the mean of the training rows, in
         columns of categories by the most frequent one. With "indicator" each column in which
@@ -297,7 +297,7 @@ class RelatedMethod(Method):
         """
         relation, n = self.stated, len(joint.kernels)
         matrices = joint.matrices(relation)
-        # A task on its own needs no function beside the one it has in common with nobody.
+        # A single task needs no function beside its own.
         separate = relation.separate and not (len(joint.names) == 1 and len(matrices) > 0)
         by_matrix = relation.costs(len(matrices))
         cost = np.repeat(by_matrix[: len(matrices)], n)
@@ -457,7 +457,7 @@ class Part(NamedTuple):
         """Return where a solution of the part leads the whole to.
 
         Its weights may have used up a budget that counts the kernels at all samples, and are moved
-        to where they keep it. Where all tasks take part, the function is close as well, and mostly
+        to where they keep it. If all tasks take part, the function is close as well, and mostly
         so is what is left of it when entries of v are cut down to their bounds.
         """
         weights, v = found.weights * self.unit, None
@@ -473,9 +473,9 @@ class Part(NamedTuple):
 
 
 def part_of(whole: JointProblem) -> Part | None:
-    """Return a part whose solution costs less than one SVM of the whole; None where there is none.
+    """Return a part whose solution costs less than one SVM of the whole; None if there is none.
 
-    Fewer tasks are the better part where there are many and all have the same weights: a task keeps
+    Fewer tasks are the better part if there are many and all have the same weights: a task keeps
     its samples, and with them what it learns for itself. Weights of single tasks need every task,
     and ten samples of each.
     """
@@ -610,7 +610,7 @@ class JointMethod(RelatedMethod):
 
 
 def _usable_start(problems: list[TaskProblem], blocks: list[Block]) -> Solution | None:
-    """Return the last joint solution where it has the same weights and intercepts."""
+    """Return the last joint solution if it has the same weights and intercepts."""
     start = problems[0].together
     n_groups = sum(len(block.loss.group_starts) - 1 for block in blocks)
     if start is None or len(start.weights) != blocks[0].operator.n_weights:

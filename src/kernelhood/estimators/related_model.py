@@ -218,7 +218,7 @@ class RelatedModel(NeighborhoodModel):
     def decision_function(self, X: Any, *, task: Any = None, task_features: Any = None) -> Array:
         """Return the signed decision values; positive ones mean the task's second class.
 
-        Where a task has more than two classes, there is a column for each class of the row's task,
+        If a task has more than two classes, there is a column for each class of the row's task,
         by one-against-one votes and then by confidence; the largest one wins. Columns that a task
         with fewer classes has no use for are minus infinity.
 
@@ -230,7 +230,7 @@ class RelatedModel(NeighborhoodModel):
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_tasks) after a fit with a 2-D y; each with
-        one more axis for the classes where there are more than two
+        one more axis for the classes if there are more than two
         """
         return self._decision(X, task, _checked_features(task_features))[0]
 
@@ -323,7 +323,7 @@ class RelatedModel(NeighborhoodModel):
 
         Returns
         -------
-        DataFrame, or text where pandas is not installed
+        DataFrame, or text if pandas is not installed
         """
         check_is_fitted(self)
         functions, energy = self.functions_, self.functions_.energy
@@ -372,7 +372,7 @@ class RelatedModel(NeighborhoodModel):
         Returns
         -------
         ndarray of shape (n_tasks, n_kernels)
-            mu / (mu + lambda_t) by kernel; NaN where a task does not use a kernel.
+            mu / (mu + lambda_t) by kernel; NaN if a task does not use a kernel.
         """
         check_is_fitted(self)
         self._check_shared("sharing_table")
@@ -431,8 +431,8 @@ class RelatedModel(NeighborhoodModel):
         radius : float
             R, the bound on ``sum_t |w_t|^2``.
         form : {"geometric", "arithmetic", "printed"}
-            The tight form, the looser one of the regulariser, or that of print, which is larger by
-            the square root of the number of tasks.
+            The tight form, the looser one of the regulariser, or the printed one, which is larger
+            by the square root of the number of tasks.
         """
         check_is_fitted(self)
         n_samples = float(np.sum(self.n_samples_))

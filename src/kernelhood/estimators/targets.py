@@ -64,7 +64,7 @@ class TargetUnits(NamedTuple):
             The weights of their samples.
         common : bool
             Whether all tasks have one unit: the mean of all targets, and their standard deviation
-            within tasks. Otherwise each has its own mean and standard deviation. Where targets do
+            within tasks. Otherwise each has its own mean and standard deviation. If targets do
             not vary, within tasks or at all, the next wider of these stands in, and at last 1.
         """
         total = float(sum(weight.sum() for weight in weights))
@@ -96,7 +96,7 @@ def _both(tasks: Sequence[TaskRows], weights: Sequence[Array]) -> list[tuple[Tas
 
 
 def _root(total: float, count: float) -> float:
-    """Return the root of a mean square; 0 where nothing is left to average."""
+    """Return the root of a mean square; 0 if nothing is left to average."""
     return float(np.sqrt(total / count)) if count > 0.0 else 0.0
 
 
@@ -192,7 +192,7 @@ class ClassTargets(Targets):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or list of these
-        The classes, per task where they differ.
+        The classes, per task if they differ.
     """
 
     _parameter_constraints = {"class_weight": [StrOptions({"balanced"}), dict, None]}
@@ -315,7 +315,7 @@ class NumberTargets(Targets):
     target_centre_, target_scale_ : ndarray of shape (n_tasks,)
         A prediction is ``target_centre_ + target_scale_ * f``. C, epsilon, ``dual_coef_``,
         ``intercept_`` and ``objective_`` are those of f, the standardised problem. Zeros and ones
-        where targets are not standardised.
+        if targets are not standardised.
     """
 
     _parameter_constraints = {"epsilon": [Interval(Real, 0, None, closed="left")]}

@@ -95,7 +95,7 @@ def plot_effect(model: Any, column: str | int, *, ax: Any = None) -> Any:
 
 
 def plot_reliability(model: Any, *, ax: Any = None) -> Any:
-    """Draw how often intervals hold, or classes come true, for rows that are left out.
+    """Draw expected against observed coverage, or class probabilities, of left-out rows.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ class TaskReport:
         return found
 
     def to_frame(self) -> Any:
-        """Return the report as a data frame, a row a task."""
+        """Return the report as a data frame, a row for each task."""
         return import_extra("pandas", "pandas").DataFrame(self.columns())
 
     def summary(self) -> str:

@@ -172,7 +172,7 @@ def class_pairs(n_pairs: int) -> list[ClassPair]:
 def pair_numbers(problems: Sequence[TaskProblem]) -> list[list[int]]:
     """Return for every task the number of each of its pairs of classes among those of all tasks.
 
-    Pairs are the same where the places of their classes among the task's classes are.
+    Pairs are the same if the places of their classes among the task's classes are.
     """
     keys = [class_pairs(len(problem.pairs)) for problem in problems]
     order = sorted({key for own in keys for key in own})
@@ -189,7 +189,7 @@ class JointSamples:
     Attributes
     ----------
     points : ndarray or CSR matrix of shape (n_points, n_features)
-        The points, each once where samples repeat them often.
+        The points, each once if samples repeat them often.
     cells : list of Cells
         Where the samples of every SVM stand.
     places : list of ndarray of int
@@ -197,7 +197,7 @@ class JointSamples:
     counts : CSR matrix of shape (n_tasks, n_points)
         The weight of each task's samples at each point.
     sides : list of ndarray of int
-        For every SVM and each of its cells the sign of all samples, 0 where both signs occur.
+        For every SVM and each of its cells the sign of all samples, 0 if both signs occur.
     """
 
     points: Any
@@ -275,7 +275,7 @@ class JointSamples:
 
 
 def _side(loss: SampleLoss) -> int:
-    """Return the sign of all samples, or 0 where both occur."""
+    """Return the sign of all samples, or 0 if both occur."""
     return int(not np.any(loss.lower < 0.0)) - int(not np.any(loss.upper > 0.0))
 
 
@@ -295,7 +295,7 @@ def _settled(intercepts: Array, cells: Cells, side: Indices) -> Array:
 def _numbered(problems: Sequence[TaskProblem], n_samples: int) -> tuple[list[Indices], Any]:
     """Return the number of every task's points, and the points.
 
-    Equal points get one number where that makes the kernel matrices a good deal smaller.
+    Equal points get one number if that makes the kernel matrices a good deal smaller.
     """
     parts = [problem.X for problem in problems]
     sizes = [part.shape[0] for part in parts]
@@ -344,7 +344,7 @@ class JointKernels:
     storage : str
         Type of the numbers that are kept.
     held : bool, optional
-        Whether the matrices are held; by default where they fit.
+        Whether the matrices are held; by default if they fit.
     """
 
     def __init__(

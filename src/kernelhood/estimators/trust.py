@@ -30,8 +30,8 @@ class Trusted:
     def left_out(self, groups: Any = "rows") -> Any:
         """Return what is predicted for training rows without their group.
 
-        It follows from the factor of the fit, at the weights of the fit: nothing is fitted again.
-        For classes, the last weights of the rows are those of the fit, too.
+        No model is fitted again: the variances of the terms, and for classes the weights of the
+        rows, are those of the fit.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class Trusted:
         return self._left_out(*self._function.left_out(self._left_out_groups(groups)))
 
     def task_report(self) -> TaskReport:
-        """Return what the model knows of each task, by rows that are left out.
+        """Return errors of left-out rows for each task, with and without the other tasks.
 
         Errors with the rows of all tasks stand beside those with the rows of the task only, both
         at the weights of the fit, and beside those of simple models.
@@ -67,7 +67,7 @@ class Trusted:
         Returns
         -------
         TaskReport
-            ``print(report)`` shows it; ``report.to_frame()`` is a data frame, a row a task.
+            ``print(report)`` shows it; ``report.to_frame()`` is a data frame, a row for each task.
 
         Examples
         --------
@@ -83,7 +83,7 @@ class Trusted:
         return task_report(self)
 
     def plot_effect(self, column: str | int, *, ax: Any = None) -> Any:
-        """Draw what a column does in common and in the tasks, in a row that is else typical.
+        """Draw the effect of a column, common and by task, at an otherwise typical row.
 
         The band is two standard deviations wide to both sides of what all tasks have in common.
 
@@ -140,7 +140,7 @@ class Trusted:
         return plot_shares(self, ax=ax)
 
     def plot_reliability(self, *, ax: Any = None) -> Any:
-        """Draw how often intervals hold, or classes come true, for rows that are left out.
+        """Draw expected against observed coverage, or class probabilities, of left-out rows.
 
         Parameters
         ----------

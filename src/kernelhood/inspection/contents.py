@@ -21,12 +21,12 @@ ALL_ROWS = "all rows"
 
 
 def number(value: float | None) -> str:
-    """Return a score in four digits, a dash where there is none."""
+    """Return a score in four digits, a dash if there is none."""
     return "-" if value is None or not np.isfinite(value) else f"{value:.4g}"
 
 
 def score_cells(found: Inspection) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of the scores by task; empty where there are none.
+    """Return head and rows of the scores by task; empty if there are none.
 
     Parameters
     ----------

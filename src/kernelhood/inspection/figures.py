@@ -29,7 +29,7 @@ from kernelhood.inspection.style import (
 )
 
 _TALLEST = 11.0
-# A share has its number printed where the bar is this wide and there are few enough bars.
+# A share has its number printed if the bar is this wide and there are few enough bars.
 _WIDE, _FEW = 0.09, 25
 
 
@@ -80,7 +80,7 @@ def plot_weights(
 ) -> Any:
     """Draw each task's kernel weights as shares of a bar.
 
-    Kernels that no task uses are left out; where more than eight are used, the smallest are drawn
+    Kernels that no task uses are left out; if more than eight are used, the smallest are drawn
     as one.
 
     Parameters
@@ -277,7 +277,7 @@ def plot_task_map(similarity: Array, task_names: Sequence[Any], *, ax: Any = Non
     shown = values[np.ix_(order, order)]
     apart = values[~np.eye(len(values), dtype=bool)]
     low = min(nice_range(apart)[0], 1.0) if apart.size else 0.0
-    # The diagonal is 1 whatever the tasks are, so it is no reason to spend colours.
+    # The diagonal is 1 whatever the tasks are, so it gets no colour of its own.
     limits = (low, 1.0) if low < 1.0 else (0.0, 1.0)
     image = draw_map(ax, shown, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
     _name_both(ax, [task_names[place] for place in order], side, "", "")

@@ -117,7 +117,7 @@ def svg(ax: Any, label: str) -> str:
     ax : matplotlib axes
         Of a figure.
     label : str
-        What it shows, for those who do not see it; no other figure of a page has the same.
+        Alternative text; no other figure of a page has the same.
     """
     matplotlib, content = import_extra("matplotlib", "plot"), io.StringIO()
     settings = {"svg.hashsalt": label, "svg.fonttype": "none"}

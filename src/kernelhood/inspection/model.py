@@ -156,7 +156,7 @@ def _largest_gain(
 def alignment(K: Array, L: Array, *, centered: bool = False) -> float:
     r"""Return the cosine :math:`\langle K, L\rangle / (\lVert K\rVert \lVert L\rVert)`.
 
-    The products are those of Frobenius; it is 0 where one of the matrices vanishes.
+    The products are those of Frobenius; it is 0 if one of the matrices vanishes.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def span_alignment(G: Array, first: Array, second: Array) -> float:
 
 
 def cosine(product: float, first: float, second: float) -> float:
-    """Return the cosine from an inner product and two squared norms, 0 where one of them is 0."""
+    """Return the cosine from an inner product and two squared norms, 0 if one of them is 0."""
     norms = np.sqrt(max(first, 0.0)) * np.sqrt(max(second, 0.0))
     return float(np.clip(product / norms, -1.0, 1.0)) if norms > 0.0 else 0.0
 
@@ -265,7 +265,7 @@ class Neighborhood:
     traces : ndarray of shape (n_kernels,)
         Their traces.
     alignment : float, optional
-        Cosine between the task's kernel and the whole matrix on the training points, where the
+        Cosine between the task's kernel and the whole matrix on the training points, if the
         base kernels carry only a part of it.
     """
 
@@ -276,7 +276,7 @@ class Neighborhood:
 
 
 def as_table(values: Array, rows: list[Any], columns: list[str], name: str) -> Any:
-    """Return numbers as a data frame, or as text where pandas is not installed.
+    """Return numbers as a data frame, or as text if pandas is not installed.
 
     Parameters
     ----------

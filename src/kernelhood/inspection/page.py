@@ -225,7 +225,7 @@ def _treatment(found: Inspection) -> list[str]:
     rows = [[name_cell(name), name_cell(text)] for name, text in listed[:_NAMES_OF_MANY]]
     more = len(listed) - len(rows)
     after = [f"<p>And {more} more columns.</p>"] if more > 0 else []
-    title = "<h2>What the columns are taken for</h2>"
+    title = "<h2>How columns are read</h2>"
     return [title, sortable("treatment", ["column", "treatment"], rows, "words"), *after]
 
 

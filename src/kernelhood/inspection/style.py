@@ -53,7 +53,7 @@ def new_figure(size: tuple[float, float], extra: str = "plot", *, by_pyplot: boo
     size : tuple of float
         Width and height in inches.
     extra : str
-        What to install where matplotlib is missing.
+        What to install if matplotlib is missing.
     by_pyplot : bool
         Whether pyplot makes the figure, and shows it, in a notebook or an interactive session.
     """

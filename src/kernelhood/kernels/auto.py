@@ -64,7 +64,7 @@ class AutoBank:
     max_kernels : int
         The largest number of kernels, without the constant. Kernels on all columns come first,
         then those on groups, on categories, of missing values and interactions. Single columns take
-        what is left: with fewer spreads where all columns fit so, otherwise those that a QR
+        what is left: with fewer spreads if all columns fit so, otherwise those that a QR
         decomposition of the standardised columns picks first, which are least alike.
 
     Notes

@@ -164,7 +164,7 @@ def _far_values(X: Array, share: Array) -> Array:
 
 
 def _first_known(X: Array, absent: Flags) -> Array:
-    """Return the first value of each column that is not missing; 0 where all are."""
+    """Return the first value of each column that is not missing; 0 if all are."""
     row = np.argmax(~absent, axis=0)
     values = X[row, np.arange(X.shape[1])]
     return np.where(np.isnan(values), 0.0, values)
@@ -197,7 +197,7 @@ class Products(NamedTuple):
     Attributes
     ----------
     inner : ndarray of shape (n, m)
-        x'z; of shape (0, 0) where the points are numbers and stand in `left` and `right`.
+        x'z; of shape (0, 0) if the points are numbers and stand in `left` and `right`.
     left : ndarray of shape (n,)
         |x|^2, or x.
     right : ndarray of shape (m,)
@@ -289,7 +289,7 @@ class Pair:
     """Two sets of points. Each kind of products is evaluated when it is first asked for.
 
     Kernels of inner products need those of the points as they are, kernels of distances those of
-    moved points. Both are the same where the offset of the points does not matter.
+    moved points. Both are the same if the offset of the points does not matter.
 
     Parameters
     ----------
@@ -350,9 +350,9 @@ class Pair:
         """Return products that stand for the distances, some of them summed up from differences.
 
         These are the distances between points that are both far from 0, if any are close together.
-        Where only one of them is far, its distance from the other is about as large as its norm and
-        loses no digits. Where numbers overflow these are all distances, because infinity minus
-        infinity would be no number.
+        If only one of them is far, its distance from the other is about as large as its norm and
+        loses no digits. If numbers overflow these are all distances, because infinity minus
+        infinity would not be a number.
 
         The norms of far points become 0, and half of them is taken off their products instead, so
         that minus half of a distance can stand in the place of a product.

@@ -53,7 +53,7 @@ def is_text(column: Any) -> bool:
 
 
 def labels(column: Any) -> AnyArray:
-    """Return the entries of a column as text without blanks around it, None where missing.
+    """Return the entries of a column as text without blanks around it, None if missing.
 
     Whole numbers are written without a fraction, so that a task 3 of a Parquet file is the task
     "3" of a CSV file.
@@ -145,7 +145,7 @@ def table_numbers(table: Any) -> list[tuple[Array, AnyArray]]:
 
 
 def _cast(columns: Sequence[Any]) -> Array | None:
-    """Return columns of text as numbers, one after the other; None where some entry is none."""
+    """Return columns of text as numbers, one after the other; None if some entry is none."""
     try:
         arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
     except ImportError:  # one entry after the other, then
@@ -184,7 +184,7 @@ def _number(value: Any) -> float | None:
 
 
 def days(column: Any) -> tuple[Array, AnyArray]:
-    """Return a column of dates as days since 1970, NaN where missing, and which are no dates.
+    """Return a column of dates as days since 1970, NaN if missing, and which are not dates.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class NumberColumn:
     median, mean, spread : float
         Of the training rows; the mean and the standard deviation with the median filled in.
     indicator : bool
-        Whether a feature says which values are missing: where the training rows lacked some.
+        Whether a feature says which values are missing: if the training rows lacked some.
     """
 
     name: str
@@ -274,7 +274,7 @@ class NumberColumn:
         """Return the treatment in words."""
         text = f"number, mean {self.mean:.4g}, standard deviation {self.spread:.4g}"
         return (
-            f"{text}; missing values: {self.median:.4g}, and an indicator"
+            f"{text}; missing values become {self.median:.4g}, with an indicator"
             if self.indicator
             else text
         )
@@ -282,7 +282,7 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class DateColumn:
-    """A date: how late it is, and its place in the year, the week and the day where these vary.
+    """A date: how late it is, and its place in the year, the week and the day if these vary.
 
     Attributes
     ----------
@@ -346,7 +346,7 @@ class DateColumn:
     def describe(self) -> str:
         """Return the treatment in words."""
         waves = f", and its place in the {', the '.join(self.cycles)}" if self.cycles else ""
-        missing = "; missing values: the median, and an indicator" if self.indicator else ""
+        missing = "; missing values become the median, with an indicator" if self.indicator else ""
         return f"date: trend{waves}{missing}"
 
 
@@ -398,13 +398,13 @@ class CategoryColumn:
     def describe(self) -> str:
         """Return the treatment in words."""
         shown = ", ".join(self.levels[:4]) + (", ..." if len(self.levels) > 4 else "")
-        missing = "; missing values: a level of their own" if self.indicator else ""
+        missing = "; missing values are a level of their own" if self.indicator else ""
         return f"category of {len(self.levels)} levels: {shown}{missing}"
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column that tells nothing, and why.
+    """A column that is left out, and why.
 
     Attributes
     ----------
@@ -460,12 +460,12 @@ def _scale(values: Array) -> tuple[float, float]:
 
 
 def refuse(name: str, column: Any, wrong: AnyArray, wanted: str) -> None:
-    """Raise where entries of a column are not what they should be."""
+    """Raise if entries of a column are not what they should be."""
     if wrong.any():
         row = int(np.argmax(wrong))
         value = str(column.iloc[row])
         shown = value if len(value) <= 40 else f"{value[:40]}..."
-        raise ValueError(f"column {name!r} holds {shown!r} where {wanted} should be.")
+        raise ValueError(f"column {name!r} holds {shown!r}, and must hold {wanted}.")
 
 
 def learn_column(

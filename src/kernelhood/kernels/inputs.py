@@ -202,10 +202,10 @@ class InputSummary:
     Attributes
     ----------
     mean, scale : ndarray of shape (n_features,)
-        Mean and standard deviation of each column, missing values left out. The scale is 0 where
+        Mean and standard deviation of each column, missing values left out. The scale is 0 if
         the column is constant. Of a sparse matrix the mean is 0: it is not centred.
     size : ndarray of shape (n_features,)
-        What a column is divided by. It is the standard deviation, but larger where most values are
+        What a column is divided by. It is the standard deviation, but larger if most values are
         one and the same: half the root mean square of how far the others are from that one. So a
         word that is in a few texts counts less than one that is in half of them.
     rows : ndarray of shape (n_rows, n_features), or None for a sparse matrix

@@ -212,7 +212,7 @@ class Normalized(Changed):
         return np.asarray(np.multiply.outer(left, right) * self.kernel(X, Z))
 
     def diagonal(self, X: Points) -> Array:
-        """Return 1, or 0 where the norm is 0."""
+        """Return 1, or 0 if the norm is 0."""
         X = restrict(X, self.columns)
         if isinstance(self.kernel, ProductKernel):
             scales = self.kernel.scales(square_norms(X))
@@ -273,7 +273,7 @@ class Constant(Kernel):
     """The constant 1.
 
     Its functions are constants: under a relation that gives tasks a part of their own, they are
-    intercepts that are shrunk. Where a task has a free intercept besides, they change nothing.
+    intercepts that are shrunk. If a task has a free intercept besides, they change nothing.
 
     Examples
     --------
@@ -292,7 +292,7 @@ class Constant(Kernel):
 
 @dataclass(frozen=True)
 class Equality(Kernel):
-    """One where two points agree in all its columns, zero elsewhere; NaN agrees with nothing.
+    """One if two points agree in all its columns, zero elsewhere; NaN agrees with nothing.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def _dense(X: Points) -> Array:
 
 @dataclass(frozen=True)
 class Interaction(Kernel):
-    """The product of kernels: points are alike where all of them say so.
+    """The product of kernels: points are alike if all of them say so.
 
     With `Equality` on a category and `Linear` on numbers, every category has a linear function of
     its own. A product of positive semi-definite kernels is one, too.

@@ -18,14 +18,14 @@ _DTYPES = ("float64", "float32")
 
 @dataclass(frozen=True)
 class Dense:
-    """All kernel matrices, held as far as memory allows and evaluated again beyond it.
+    """Kernel matrices in memory, and evaluated on demand if they do not fit.
 
     Parameters
     ----------
     dtype : {"float64", "float32"}
         Type of the numbers that are held.
     cache_size : float
-        The most memory that kernel matrices may take, in megabytes. Where all of them need more,
+        The most memory that kernel matrices may take, in megabytes. If all of them need more,
         they are evaluated when they are needed.
 
     Examples
@@ -51,7 +51,7 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Kernels of low rank: every kernel is seen through its values at a few points.
+    """Kernels of low rank: every kernel is approximated by its values at a few points.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Sizes(NamedTuple):
     Attributes
     ----------
     n_samples, n_points : int
-        Samples of all tasks, or of the largest one where tasks are on their own, and the points
+        Samples of all tasks, or of the largest one if tasks are on their own, and the points
         that they stand at.
     n_kernels : int
         Base kernels.
@@ -160,7 +160,7 @@ class Sizes(NamedTuple):
     def low_rank(self) -> float:
         """Megabytes of a fit with landmarks.
 
-        Features are held where they fit into the cache, in single precision where they take more
+        Features are held if they fit into the cache, in single precision if they take more
         than a quarter of it, and a copy of those that have a weight; products of every kernel are
         kept for a few vectors; normal equations are of features by features.
         """
@@ -172,7 +172,7 @@ class Sizes(NamedTuple):
 
 
 def available_memory() -> float:
-    """Return how many megabytes may be taken now; infinity where nobody can tell."""
+    """Return how many megabytes may be taken now; infinity if unknown."""
     found = [_read_meminfo()]
     for limit, use in zip(_LIMITS, _USES, strict=True):
         most, now = _read_number(limit), _read_number(use)
@@ -204,8 +204,8 @@ def chosen_operator(asked: str, sizes: Sizes, *, together: bool) -> str:
     """Return how kernels are held: as asked, or as size and memory suggest.
 
     Of tasks that are solved together, matrices that fit into the cache are held and others are
-    evaluated when needed; "auto" takes landmarks beyond 20,000 samples. Kernels of tasks on their
-    own are always held; with "auto", landmarks take over from 5,000 samples on if matrices do not
+    evaluated when needed; "auto" takes landmarks beyond 20,000 samples. Kernels of independent
+    tasks are always held; with "auto", landmarks take over from 5,000 samples on if matrices do not
     fit into memory.
 
     Parameters

@@ -5,7 +5,7 @@ constant g that is large beside k gives such a vector the same products as k, up
 the intercept takes up; but computed with g, they lose as many digits as g has more than k. Features
 with a large offset, or constant ones, make linear and polynomial kernels of this kind.
 
-Where kernels are of very different size, what rounding has left of a large one may be as large as a
+If kernels are of very different size, what rounding has left of a large one may be as large as a
 small one, and is not positive semidefinite. A ridge of its size makes it so.
 """
 
@@ -305,7 +305,7 @@ def _add_in_order(
     of_all: Array,
     of_own: Array,
 ) -> None:
-    """Add ``K^m change`` over all samples and over their cells, where samples are the points.
+    """Add ``K^m change`` over all samples and over their cells, if samples are the points.
 
     Only rows where the change is not 0 are read, and both sums are made while a kernel is close to
     the processor. One that is not wanted has no rows.

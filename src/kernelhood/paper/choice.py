@@ -71,7 +71,7 @@ def _true_probabilities(model: Any, X: Any, y: AnyArray, task: AnyArray) -> AnyA
 T = TypeVar("T")
 
 #: Models that join the samples of all tasks are tried on so many training rows first, which takes
-#: a small part of the time, and only the leaders on all rows, where there are more than RACED.
+#: a small part of the time, and only the leaders on all rows, if there are more than RACED.
 RACED, _TRIED = 2000, 1500
 _LEADERS = 0.08
 
@@ -86,7 +86,7 @@ class Found(NamedTuple):
     score : float
         Its score on the validation part.
     starts : list of ndarray of shape (n_weights,), optional
-        Weights of each task's problem, where they decide which solution is found.
+        Weights of each task's problem, if they decide which solution is found.
     """
 
     parameters: dict[str, Any]
@@ -115,7 +115,7 @@ class Memory:
         self._known: dict[Hashable, Any] = {}
 
     def recall(self, split: Hashable, key: Hashable, find: Callable[[], T]) -> T:
-        """Return what is known, found out where it is not.
+        """Return what is known, found out if it is not.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ def _first_alike(results: dict[str, Any], best: int) -> int:
 
 
 def fit_found(estimator: Any, found: Found, X: Any, y: AnyArray, task: AnyArray) -> Any:
-    """Fit what a search has found: the very solution that it scored, where there are several.
+    """Fit what a search has found: the very solution that it scored, if there are several.
 
     Parameters
     ----------

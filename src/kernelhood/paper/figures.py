@@ -121,7 +121,7 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
 
     Returns
     -------
-    matplotlib figure, or None where no method has a neighborhood matrix
+    matplotlib figure, or None if no method has a neighborhood matrix
 
     Examples
     --------
@@ -169,7 +169,7 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
 
     Returns
     -------
-    matplotlib figure, or None where the rows tell no weights
+    matplotlib figure, or None if the rows tell no weights
 
     Examples
     --------
@@ -235,7 +235,7 @@ def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
 
     Returns
     -------
-    matplotlib axes, or None where the rows tell no gaps
+    matplotlib axes, or None if the rows tell no gaps
 
     Examples
     --------
@@ -389,7 +389,7 @@ def plot_task_scores(results: Any, dataset: str) -> Any:
 
     Returns
     -------
-    matplotlib figure, or None where the rows tell no scores of tasks
+    matplotlib figure, or None if the rows tell no scores of tasks
 
     Examples
     --------
@@ -472,7 +472,7 @@ def _task_scores(rows: Any, method: str) -> list[dict[str, float]]:
 
 
 def _mean_task_scores(results: Any, dataset: str, method: str) -> dict[str, float]:
-    """Return the mean score of every task over the runs; nothing where rows do not tell."""
+    """Return the mean score of every task over the runs; nothing if rows do not tell."""
     if "task_scores" not in results.columns:
         return {}
     rows = results[(results["dataset"] == dataset) & results["score"].notna()]

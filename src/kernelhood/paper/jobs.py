@@ -166,7 +166,7 @@ def do_jobs(jobs: Sequence[Job]) -> list[Row]:
 
 
 def do_job(job: Job, memory: Memory | None = None) -> Row:
-    """Return the row of a job; where it fails, the row has an error and no score.
+    """Return the row of a job; if it fails, the row has an error and no score.
 
     One thread computes, so that sums have the same order, and rows the same bits, everywhere.
 
@@ -330,7 +330,7 @@ def _written(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """Return the value, or its name where JSON has no number for it."""
+    """Return the value, or its name if JSON has no number for it."""
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
@@ -383,7 +383,7 @@ class Store:
     Parameters
     ----------
     path : path-like or None
-        The file, made where it is missing; None keeps rows in memory.
+        The file, made if it is missing; None keeps rows in memory.
 
     Examples
     --------
@@ -482,7 +482,7 @@ def write_file(path: Path, content: str | bytes) -> Path:
     Parameters
     ----------
     path : Path
-        The place; its folder is made where it is missing.
+        The place; its folder is made if it is missing.
     content : str or bytes
         Text is written as UTF-8.
     """

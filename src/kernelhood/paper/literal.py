@@ -73,7 +73,7 @@ def literal_iteration(
     stacks : sequence of ndarray of shape (n_kernels, n_t, n_t)
         Base kernel matrices of each task.
     targets : sequence of ndarray of shape (n_t,)
-        -1 and 1, or numbers where `epsilon` is given.
+        -1 and 1, or numbers if `epsilon` is given.
     C, eta, beta : float
         The paper's parameters.
     epsilon : float, optional

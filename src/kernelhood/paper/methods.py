@@ -236,7 +236,7 @@ class Candidates(NamedTuple):
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What tells these models from others of MT-ONMKL, as it can be written down."""
+        """What distinguishes these models from others of MT-ONMKL, as it can be stored."""
         settings = {**split_name(self.method)[1], **self.settings}
         return {name: _plain(value) for name, value in settings.items()}
 
@@ -250,7 +250,7 @@ def candidates(
 ) -> list[Candidates]:
     """Return the kinds of models that a method chooses among.
 
-    Where functions can be shared, tasks that have nothing in common may keep theirs to themselves:
+    If functions can be shared, tasks that have nothing in common may keep theirs to themselves:
     the models of "mt-onmkl" are among those of "mt-onmkl-functions".
 
     Parameters
@@ -313,7 +313,7 @@ FITTED = AutoBank(single_columns=False, spreads=(0.5, 1.0, 2.0, 4.0, 8.0))
 
 _LOSSES: list[dict[str, Any]] = [{"loss": "squared"}, {"epsilon": 0.1}, {"epsilon": 0.01}]
 
-#: Where columns and targets are standardised, a few values do.
+#: If columns and targets are standardised, a few values do.
 _PRICES: dict[str, list[Any]] = {
     "formulation": ["corrected"],
     "beta": [10.0**k for k in range(-4, 1)],
@@ -321,7 +321,7 @@ _PRICES: dict[str, list[Any]] = {
 
 
 def make_estimator(method: str, kind: str, task_groups: Any = None, **settings: Any) -> Any:
-    """Return an unfitted estimator, with the kernels of the paper where nothing else is said.
+    """Return an unfitted estimator, with the kernels of the paper if nothing else is said.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def _strata(task: AnyArray, number: Indices, y: AnyArray | None) -> list[Indices
 
 
 def _parts(size: int, train_fraction: float, rng: np.random.Generator) -> Indices:
-    """Return the part of each of `size` objects; each part gets one where there are three."""
+    """Return the part of each of `size` objects; each part gets one if there are three."""
     low = min(1, size)
     n_train = min(max(round(train_fraction * size), low), max(size - 2, low))
     rest = size - n_train
@@ -246,7 +246,7 @@ _PRINTED_METRICS = ("accuracy", "accuracy", "accuracy", "mse", "mse")
 
 
 def published_score(dataset: str, method: str, metric: str) -> float | None:
-    """Return the paper's figure in the unit of `metric`, or None where it printed none.
+    """Return the paper's figure in the unit of `metric`, or None if it printed none.
 
     Parameters
     ----------
@@ -341,8 +341,8 @@ def check_datasets(asked: Any) -> dict[str, Samples | None]:
     Parameters
     ----------
     asked : str, iterable of str, or mapping of str to Bunch
-        Names, or a user's data sets with X, y, task and, where tasks share objects, sample_id, or
-        have groups, task_groups; kind says whether they are for classification or regression, where
+        Names, or a user's data sets with X, y, task and, if tasks share objects, sample_id, or
+        have groups, task_groups; kind says whether they are for classification or regression, if
         y leaves it open.
     """
     if isinstance(asked, Mapping):
@@ -363,7 +363,7 @@ def check_datasets(asked: Any) -> dict[str, Samples | None]:
 
 
 def check_files(names: Iterable[str], data_home: str | PathLike[str] | None) -> None:
-    """Raise where the files of a data set are not there, before any work is done.
+    """Raise if the files of a data set are not there, before any work is done.
 
     Parameters
     ----------

@@ -237,7 +237,7 @@ def notes(results: Any) -> list[str]:
 
 
 def failures(results: Any) -> Any:
-    """Return the rows of runs that failed; none where the frame does not tell."""
+    """Return the rows of runs that failed; none if the frame does not tell."""
     if not {"error", "run"} <= set(results.columns):
         return results.iloc[:0].assign(error=None, run=0)
     return results[results["error"].notna()]

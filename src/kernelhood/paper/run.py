@@ -114,7 +114,7 @@ def run(
     ----------
     datasets : str, iterable of str, or mapping of str to Bunch
         Names among digits, landmine, letter, spam, sarcos and load, or data sets of your own with
-        X, y and task, and sample_id where tasks share objects.
+        X, y and task, and sample_id if tasks share objects.
     methods : str or iterable of str, optional
         Names among `offered_methods`; by default those of the paper and the variants of MT-ONMKL.
     runs : int
@@ -196,7 +196,7 @@ def fill(
 
 
 def sharing_groups(jobs: Iterable[Job]) -> list[list[Job]]:
-    """Return the jobs in groups: one where methods of a split have models in common.
+    """Return the jobs in groups: one if methods of a split have models in common.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def read_results(path: str | PathLike[str]) -> Any:
     try:
         head = next(csv.reader([_first_line(place)]), [])
     except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is not a table of results: it is no text.") from error
+        raise ValueError(f"{path} is not a table of results: it is not text.") from error
     lacking = [name for name in ("dataset", "method", "score") if name not in head]
     if lacking:
         raise ValueError(f"{path} is not a table of results: it has no column {lacking[0]!r}.")

@@ -35,7 +35,7 @@ def paired_differences(
     -------
     DataFrame
         Columns dataset, metric, other, runs (splits that both have), difference (mean of the method
-        minus the other, in percent where the metric is), error (its standard error) and better
+        minus the other, in percent if the metric is), error (its standard error) and better
         (the share of splits on which the method is better; equal ones count half).
 
     Examples
@@ -242,7 +242,7 @@ def friedman(results: Any, *, blocks: str = "datasets", correct_ties: bool = Fal
     chi2 = 12.0 * n / (k * (k + 1)) * (float(mean @ mean) - k * (k + 1) ** 2 / 4.0)
     if correct_ties:
         left = 1.0 - _tied(table) / (n * k * (k**2 - 1))
-        # Where every method ties with every other, chi2 is 0 whatever it is divided by.
+        # If every method ties with every other, chi2 is 0 whatever it is divided by.
         chi2 = chi2 / left if left > 0.0 else 0.0
     chi2 = max(chi2, 0.0)
     return Test(chi2, (k - 1,), float(stats.chi2.sf(chi2, k - 1)))
@@ -386,7 +386,7 @@ def critical_difference(n_methods: int, n_blocks: int, *, alpha: float = 0.05) -
 
 
 def choose_blocks(results: Any) -> str | None:
-    """Return what to rank methods on: data sets, single tasks where there is one, None if nothing.
+    """Return what to rank methods on: data sets, single tasks if there is one, None if nothing.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ class Blocks:
     methods : tuple of str
         The methods, in the order in which they occur.
     scores : ndarray of shape (n_blocks, n_methods)
-        Means over runs, errors with the opposite sign; in percent where scores are shown so.
+        Means over runs, errors with the opposite sign; in percent if scores are shown so.
     """
 
     names: tuple[str, ...]
@@ -166,7 +166,7 @@ class Blocks:
 
 
 def check_results(results: Any) -> Any:
-    """Return the rows that have a score, or raise where the frame is not one of results."""
+    """Return the rows that have a score, or raise if the frame is not one of results."""
     missing = [name for name in NEEDED if name not in getattr(results, "columns", ())]
     if missing:
         raise ValueError(
@@ -183,7 +183,7 @@ def check_results(results: Any) -> Any:
 
 
 def is_error(results: Any, dataset: str) -> bool:
-    """Return whether smaller scores are better on a data set; larger are where nothing is said."""
+    """Return whether smaller scores are better on a data set; larger are if nothing is said."""
     if "metric" not in results.columns:
         return False
     names = results.loc[results["dataset"] == dataset, "metric"].dropna()
@@ -196,7 +196,7 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
     Parameters
     ----------
     results : DataFrame
-        Rows with dataset, method and score; and task_scores where blocks are tasks.
+        Rows with dataset, method and score; and task_scores if blocks are tasks.
     blocks : {"datasets", "tasks"}
         Whether a line of the matrix is a data set or a single task of one.
     """
@@ -217,7 +217,7 @@ def score_blocks(results: Any, blocks: str = "datasets") -> Blocks:
 
 
 def ranked_methods(results: Any) -> tuple[str, ...]:
-    """Return the methods that were tried on every data set; all, where there would be but one."""
+    """Return the methods that were tried on every data set; all, if there would be but one."""
     names, count = check_results(results)["method"], results["dataset"].nunique()
     tried = results.groupby("method")["dataset"].nunique()
     everywhere = [name for name in dict.fromkeys(names) if tried[name] == count]
@@ -250,7 +250,7 @@ def table(results: Any) -> Any:
     DataFrame
         Columns dataset, method, metric, runs, mean, error (standard error of the mean over runs),
         rank (1 is the best; ties share ranks) among the methods that were tried on every data set,
-        NaN for others, and published, the paper's figure or NaN. Scores are in percent where
+        NaN for others, and published, the paper's figure or NaN. Scores are in percent if
         `metric` is accuracy or auc.
 
     Examples
@@ -312,7 +312,7 @@ def cell(line: Any, *, plus_minus: str = "±") -> str:
 def grid_of_cells(results: Any) -> tuple[list[str], list[list[str]]]:
     """Return the head and the lines of the table for people: methods down, data sets across.
 
-    A data set has the columns ours, rank and, where there are such figures, paper; the average
+    A data set has the columns ours, rank and, if there are such figures, paper; the average
     rank over the data sets that all methods were run on closes the line.
     """
     summary = table(results)

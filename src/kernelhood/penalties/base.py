@@ -131,7 +131,7 @@ class Penalty(ABC):
     def allowed_scale(self, weights: Array, q: Array) -> Array | None:
         """Return how much of a dual vector each weight's kernel would leave, None for no such rule.
 
-        Where kernels belong to single tasks, only the parts of these tasks are shrunk for a better
+        If kernels belong to single tasks, only the parts of these tasks are shrunk for a better
         lower bound, see `LowerBound`.
 
         Parameters
@@ -144,7 +144,7 @@ class Penalty(ABC):
         return None
 
     def curvature(self, weights: Array) -> Array | float:
-        """Return the Hessian of R, where the step of this class is used."""
+        """Return the Hessian of R, if the step of this class is used."""
         return 0.0
 
     def step(
@@ -163,7 +163,7 @@ class Penalty(ABC):
         reach : float
             Largest change of the weights' logarithm along a ray.
         unit : float
-            A weight that matters where all weights are small.
+            A weight that matters if all weights are small.
         """
         H, slope = hessian + self.curvature(weights), self.slope(weights) - q
         return Proposal(damped_minimiser(H, slope, weights, q, damping, unit))
@@ -357,7 +357,7 @@ def damped_minimiser(
     damping : float
         Share of the majoriser's curvature to add.
     unit : float
-        A weight that matters where all weights are small.
+        A weight that matters if all weights are small.
     """
     total, H, no_budget = float(weights.sum()), np.ascontiguousarray(H), np.zeros(len(weights))
     unit = max(0.1 * total, unit)

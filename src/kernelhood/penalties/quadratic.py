@@ -133,7 +133,7 @@ class Quadratic(Penalty):
 
 _SMALLEST = 1e-300
 _RANK = 1e-12
-#: Weights of the centre that are this small beside the largest are no room to move in.
+#: Weights of the centre that are this small beside the largest are not moved.
 _SMALL = 1e-9
 #: What a sum of products may lose of its largest term.
 _ROUNDING = 1e-14

@@ -93,7 +93,7 @@ class SharedSimplices(Penalty):
         )
 
     def nearest(self, weights: Array) -> Array:
-        """Return the weights with every budget kept; equal ones where a task has none."""
+        """Return the weights with every budget kept; equal ones if a task has none."""
         return self._cleaned(self._blocks(np.maximum(weights, 0.0))).ravel()
 
     def _cleaned(self, x: Array) -> Array:

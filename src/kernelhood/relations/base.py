@@ -97,7 +97,7 @@ class TaskRelation(ABC):
         """
 
     def structure(self, tasks: Sequence[Hashable]) -> TaskMatrices:
-        """Return the same matrices by their form, which takes less where there are many tasks.
+        """Return the same matrices by their form, which takes less if there are many tasks.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class TaskRelation(ABC):
         Parameters
         ----------
         n_matrices : int
-            As many as `matrices` gives; there is one cost more where tasks have weights of their
+            As many as `matrices` gives; there is one cost more if tasks have weights of their
             own.
         """
         return np.ones(n_matrices + self.separate)
@@ -134,7 +134,7 @@ class TaskRelation(ABC):
         return [f"matrix {r + 1}" for r in range(n_matrices)] + ["own"] * self.separate
 
     def unseen(self, tasks: Sequence[Hashable], newcomer: Newcomer) -> Array | None:
-        """Return how a task never seen is joined to these, or None where nothing is known of it.
+        """Return how a task never seen is joined to these, or None if nothing is known of it.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class SharedFunctions(TaskRelation):
         return TaskMatrices((Ones(len(tasks)),), len(tasks))
 
     def costs(self, n_matrices: int) -> Array:
-        """Return the cost of shared and, where there are any, of specific weights."""
+        """Return the cost of shared and, if there are any, of specific weights."""
         return np.array([1.0, self.specific_cost][: n_matrices + self.separate])
 
     def labels(self, n_matrices: int) -> list[str]:
@@ -254,7 +254,7 @@ class SharedFunctions(TaskRelation):
 # Effects, as a mixed model has them: one common to all tasks, some in between, one of each task.
 #
 # The matrices are 11', those in between, and I. The weights are as many as the matrices, whatever
-# the number of tasks: deviations of all tasks have one size.
+# the number of tasks: deviations of all tasks have one variance.
 
 
 class Effects(TaskRelation):
@@ -434,7 +434,7 @@ class Effects(TaskRelation):
 
 
 class Mixed(Effects):
-    """One common function, and deviations of all tasks that have one size.
+    """One common function, and deviations of all tasks that have one variance.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class TaskGroups(Effects):
         return rows
 
     def _members(self, newcomer: Newcomer, number: int) -> Members:
-        """Return the groups of a task never seen; none where they are not known."""
+        """Return the groups of a task never seen; none if they are not known."""
         if newcomer.features is None:
             return self.groupings[number].get(newcomer.name, frozenset())
         if len(self.groupings) == 1:
@@ -168,7 +168,7 @@ def _membership(members: Sequence[Members]) -> sparse.csr_matrix:
 
 
 def _shared(own: Members, others: Sequence[Members]) -> Array:
-    """Return the part of their groups that a task and others share, 1 where all of them."""
+    """Return the part of their groups that a task and others share, 1 if all of them."""
     common = np.array([float(len(own & one)) for one in others])
     sizes = np.array([float(max(len(own) * len(one), 1)) for one in others])
     return np.asarray(common / np.sqrt(sizes))

@@ -49,7 +49,7 @@ class TaskMatrix(ABC):
     def root(self) -> Array:
         """Return R of shape (n_tasks, rank) with ``R R'`` the matrix, which has no negative value.
 
-        There is one only where what it takes is not of tasks by tasks or cannot be avoided.
+        There is one only if what it takes is not of tasks by tasks or cannot be avoided.
         """
 
     @property

@@ -357,9 +357,9 @@ _ENOUGH = 1000
 
 
 class TaskInputs(Effects):
-    r"""Tasks with like inputs have functions that are alike, beside the one that all tasks have.
+    r"""Tasks with similar inputs have functions that are alike, beside the one that all tasks have.
 
-    The likeness of two tasks is :math:`\exp(-\text{MMD}^2 / \text{median})`, with the
+    The similarity of two tasks is :math:`\exp(-\text{MMD}^2 / \text{median})`, with the
     maximum mean discrepancy between their inputs under a Gaussian kernel of the median distance,
     features divided by their spread; the median is that of all pairs of tasks. Inputs
     without targets make it sharper.
@@ -367,9 +367,9 @@ class TaskInputs(Effects):
     Parameters
     ----------
     n_landmarks : int
-        At how many of the points the Gaussian kernel is looked at: exact up to so many points.
+        The Gaussian kernel is evaluated at this many points; it is exact up to so many.
     cost : float
-        How many times more a weight of the likeness costs than one of the common function.
+        How many times more a weight of the similarity costs than one of the common function.
     specific_cost : float
         How many times more what a task has for itself costs than the common function, at least 1;
         infinity leaves it out.
@@ -403,7 +403,7 @@ class TaskInputs(Effects):
 
     @property
     def content(self) -> Hashable:
-        """How the inputs are looked at."""
+        """The kernel between inputs."""
         return self.n_landmarks
 
     def seen(self, tasks: Sequence[Hashable], inputs: Sequence[Any]) -> TaskInputs:
@@ -480,7 +480,7 @@ class TaskInputs(Effects):
 
 
 def _median(distances: Array) -> float:
-    """Return the median distance between different points; 1 where there are none."""
+    """Return the median distance between different points; 1 if there are none."""
     apart = distances[np.triu_indices(len(distances), 1)]
     apart = apart[apart > 0.0]
     return float(np.median(apart)) if len(apart) else 1.0

@@ -78,7 +78,7 @@ def warn_of_gaps(gaps: Array, tol: Array) -> None:
         asked = " to ".join(dict.fromkeys(f"{one:g}" for one in (tol.min(), tol.max())))
         warnings.warn(
             f"{np.count_nonzero(missed)} of {len(gaps)} models did not reach the duality gap "
-            f"tol={asked} on some split, even when solved again from nothing; "
+            f"tol={asked} on some split, even without a warm start; "
             f"the worst gap is {gaps[missed].max():.1e}. cv_results_['max_gap'] has all of them.",
             ConvergenceWarning,
             stacklevel=3,
@@ -96,17 +96,17 @@ def said_once() -> Iterator[None]:
 
 
 def first_of(chosen: Any) -> Any:
-    """Return the chosen estimator, or the first task's where every task has its own."""
+    """Return the chosen estimator, or the first task's if every task has its own."""
     return next(iter(chosen.values())) if isinstance(chosen, dict) else chosen
 
 
 def kernel_names(chosen: Any, weights: Array | None) -> list[str]:
-    """Return the names of kernels, or their numbers where the chosen estimator has others.
+    """Return the names of kernels, or their numbers if the chosen estimator has others.
 
     Parameters
     ----------
     chosen : Chain or dict of Chain by task, or None
-        Fitted, where there is one.
+        Fitted, if there is one.
     weights : ndarray of shape (n_models, n_kernels), or None
         Their weights along a path.
     """
@@ -178,7 +178,7 @@ def _shown(params: Mapping[str, Any]) -> str:
 
 
 def _at_an_end(results: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what to do where a number of several is the smallest or the largest that was tried."""
+    """Yield what to do if a number of several is the smallest or the largest that was tried."""
     for name, value in best.items():
         tried = results[f"param_{name}"].compressed().tolist()
         if not all(_is_number(one) for one in tried) or min(tried) == max(tried):
@@ -226,7 +226,7 @@ class Answers:
     """Methods and attributes of the chosen estimator, as far as it has them."""
 
     best_estimator_: Any
-    #: Mean training targets of the tasks in the user's units, where these are transformed.
+    #: Mean training targets of the tasks in the user's units, if these are transformed.
     _centres: dict[Hashable, float] | None = None
 
     @property
@@ -252,7 +252,7 @@ class Answers:
         return answer(self._chosen, method, X, task, given)
 
     def _one_chain(self, what: str) -> Chain:
-        """Return the chosen estimator, or raise where every task has its own."""
+        """Return the chosen estimator, or raise if every task has its own."""
         check_is_fitted(self, "best_estimator_")
         if isinstance(self.best_estimator_, dict):
             raise ValueError(
@@ -355,12 +355,12 @@ class Answers:
 
     @property
     def feature_names_in_(self) -> Any:
-        """Names of the columns, where X was a data frame."""
+        """Names of the columns, if X was a data frame."""
         return self._attribute(lambda: first_of(self.best_estimator_).feature_names_in_)
 
     @property
     def classes_(self) -> Any:
-        """The classes, per task where they differ."""
+        """The classes, per task if they differ."""
         return self._attribute(lambda: self._asked_model().classes_)
 
     @property

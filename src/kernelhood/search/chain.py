@@ -72,7 +72,7 @@ class Chain:
     prefix : str
         What comes before the names of the model's parameters.
     centres : dict, optional
-        Mean training targets of the tasks in the user's units, where these are transformed.
+        Mean training targets of the tasks in the user's units, if these are transformed.
     """
 
     model: MultiTaskModel
@@ -150,7 +150,7 @@ def unwrapped(
     fitted : bool
         Whether to take the fitted parts, which `refitted` has put together.
     centres : dict, optional
-        Mean training targets of the tasks in the user's units, where these are transformed.
+        Mean training targets of the tasks in the user's units, if these are transformed.
     """
     steps, target, prefix, inner = None, None, "", estimator
     while not isinstance(inner, MultiTaskModel):
@@ -174,7 +174,7 @@ def unwrapped(
 def refitted(
     given: Any, first: Any, X: Any, y: Any, task: Any, sample_weight: Any
 ) -> tuple[Any, dict[Hashable, float] | None]:
-    """Return an estimator fitted to all data, and the tasks' mean targets where it moves these.
+    """Return an estimator fitted to all data, and the tasks' mean targets if it moves these.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def _last(given: Pipeline, chain: Chain, wide: bool) -> Any:
 
 
 def _transformer_of(estimator: TransformedTargetRegressor) -> Any:
-    """Return the transformer of the target, made of its functions where it has none."""
+    """Return the transformer of the target, made of its functions if it has none."""
     if estimator.transformer is not None:
         return estimator.transformer
     return FunctionTransformer(
@@ -352,7 +352,7 @@ def split_tasks(
     weight : ndarray of shape (n_samples,)
         Weights of all rows; rows of weight 0 do not train.
     classes : list of ndarray, optional
-        The classes of every task, where targets are classes.
+        The classes of every task, if targets are classes.
     """
     parts: list[list[SplitTask]] = []
     for number, ((train, test), table) in enumerate(zip(splits, prepared, strict=True)):

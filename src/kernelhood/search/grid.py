@@ -27,7 +27,7 @@ class Column:
     values : list
         Different values, in the order they are given in.
     code : ndarray of int, shape (n_points,)
-        The place of each point's value, -1 where the point leaves the parameter open.
+        The place of each point's value, -1 if the point leaves the parameter open.
     """
 
     values: list[Any]
@@ -35,14 +35,14 @@ class Column:
 
     @property
     def masked(self) -> Any:
-        """The values as objects, masked where there is none."""
+        """The values as objects, masked if there is none."""
         table = np.empty(len(self.values) + 1, dtype=object)
         for place, value in enumerate(self.values):
             table[place] = value
         return np.ma.MaskedArray(table[self.code], mask=self.code < 0)
 
     def numbers(self, default: Any) -> Array | None:
-        """Return the values as numbers, or None where they are not, with one for open points."""
+        """Return the values as numbers, or None if they are not, with one for open points."""
         values = [*self.values, default] if np.any(self.code < 0) else self.values
         if not all(map(_is_exact, values)):
             return None
@@ -80,7 +80,7 @@ def grid_columns(grid: ParameterGrid) -> dict[str, Column]:
 def by_setting(
     columns: Mapping[str, Column], fixed: Mapping[str, Any], n_points: int
 ) -> Iterator[tuple[Indices, dict[str, Any], set[str]]]:
-    """Go through the settings of a grid, what is no number, and the points that have each.
+    """Go through the settings of a grid, what is not a number, and the points that have each.
 
     Yields
     ------
@@ -114,7 +114,7 @@ def _equal(column: Column, default: Any) -> Indices:
 
 
 def hashable(value: Any) -> Hashable:
-    """Return a value where it can be compared by its hash, otherwise who it is."""
+    """Return a value if it can be compared by its hash, otherwise its id."""
     try:
         hash(value)
     except TypeError:
@@ -219,7 +219,7 @@ def without_prefix(grid: Any, prefix: str) -> Any:
     grid : dict or list of dict
         As scikit-learn's ParameterGrid takes it.
     prefix : str
-        What comes before these names where the estimator is inside another, as in a pipeline.
+        What comes before these names if the estimator is inside another, as in a pipeline.
     """
     if not prefix:
         return grid
@@ -339,7 +339,7 @@ def _strengths(models: list[dict[str, Any]], names: list[str]) -> Indices:
 
 
 def _without_technical(params: dict[str, T]) -> dict[str, T]:
-    """Return the parameters that make a model; the same ones where all of them do."""
+    """Return the parameters that make a model; the same ones if all of them do."""
     if TECHNICAL.isdisjoint(params):
         return params
     return {name: value for name, value in params.items() if name not in TECHNICAL}
@@ -372,7 +372,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _settings(params: Mapping[str, Any], names: list[str]) -> tuple[Any, ...]:
-    """Return what is no number: models that differ here are on paths of their own."""
+    """Return what is not a number: models that differ here are on paths of their own."""
     return tuple((name, str(params[name])) for name in names if not _is_number(params[name]))
 
 

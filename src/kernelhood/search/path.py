@@ -1,4 +1,4 @@
-"""All models of a grid on all splits: together where they couple tasks, else task by task.
+"""All models of a grid on all splits: together if they couple tasks, else task by task.
 
 The kernels of a split are evaluated once for all models that use the same ones. Models that do not
 couple tasks may be given up on the way, once they are clearly worse than the best over the tasks
@@ -44,7 +44,7 @@ class SplitKernels:
         self.key = method.kernel_key(vars(method))
         bank = method.fitted_bank(tasks[0].inputs)
         self.train = method.training_kernels(bank, problems)
-        # Kernels want some point to be evaluated at, also where there is nothing to test.
+        # Kernels want some point to be evaluated at, also if there is nothing to test.
         self.X_test = [task.X_test if task.tested else task.X_train[:1] for task in tasks]
         self.test = self.train.cross(self.X_test)
 
@@ -74,7 +74,7 @@ class PathResult:
     ----------
     scores : ndarray of shape (n_models, n_tasks)
         Test scores; NaN for tasks without test rows.
-    weights : ndarray of shape (n_models, n_kernels), or None where banks differ in size
+    weights : ndarray of shape (n_models, n_kernels), or None if banks differ in size
         Kernel weights, averaged over the tasks.
     gaps : ndarray of shape (n_models,)
         Largest relative duality gap.
@@ -134,7 +134,7 @@ def path_scores(
     path : Path
         The distinct models.
     tasks : list of SplitTask
-        One task, or all tasks of the split where the method couples them.
+        One task, or all tasks of the split if the method couples them.
     scorer : TaskScorer
         Scores the decision values of one task.
     """
@@ -255,7 +255,7 @@ class _Walk:
         return targets, problems
 
     def _solve(self, problems: list[TaskProblem]) -> list[TaskSolution]:
-        """Solve a model; once more from nothing where its start led to a missed gap."""
+        """Solve a model; again without a warm start if that led to a missed gap."""
         assert self.kernels is not None
         found = self.method.solve(self.kernels.train, problems)
         started = any(one.start is not None or one.carry is not None for one in problems)
@@ -300,7 +300,7 @@ class _Walk:
         return partial(carried_start, operator, new.loss, one.solution, old.loss)
 
     def starts(self) -> list[Array] | None:
-        """Return the weights of every task's problem, where it matters where these start."""
+        """Return the weights of every task's problem, if it matters where these start."""
         if not self.method.has_many_solutions(vars(self.method)):
             return None
         found = [one for one in self.solved if one is not None]
@@ -343,7 +343,7 @@ def _changed(before: TaskSolution | None, after: TaskSolution) -> bool:
     return after.solution.v is not before.solution.v
 
 
-#: Weights to start every task's problem from, None where nothing is known.
+#: Weights to start every task's problem from, None if nothing is known.
 Starts = list[Array | None] | None
 
 
@@ -366,8 +366,8 @@ class GridScores:
     Attributes
     ----------
     scores : ndarray of shape (n_models, n_splits, n_tasks)
-        Test scores; NaN where a split does not test a task.
-    weights : ndarray of shape (n_models, n_kernels), or None where banks differ in size
+        Test scores; NaN if a split does not test a task.
+    weights : ndarray of shape (n_models, n_kernels), or None if banks differ in size
         Kernel weights, averaged over splits and tasks.
     gaps : ndarray of shape (n_models,)
         Largest relative duality gap.

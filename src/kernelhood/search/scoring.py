@@ -67,7 +67,7 @@ class TaskScorer:
             raise ValueError(f"scoring must be a name, a callable or None, got {scoring!r}.")
 
     def check(self, model: Any) -> None:
-        """Raise where it asks for probabilities, which no model that is searched has."""
+        """Raise if it asks for probabilities, which no model that is searched has."""
         response = getattr(self._scorer, "_response_method", None)
         first = response if isinstance(response, str) or not response else response[0]
         if first == "predict_proba":
@@ -94,7 +94,7 @@ class TaskScorer:
         return self._defined(decided, X, y)
 
     def _defined(self, decided: _Decided, X: Any, y: AnyArray) -> float:
-        """Return the score, NaN without a warning where a few rows do not define it."""
+        """Return the score, NaN without a warning if a few rows do not define it."""
         assert self._scorer is not None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
@@ -170,7 +170,7 @@ def task_scorer(scoring: Any) -> RoutedScorer:
     Returns
     -------
     callable
-        Called as ``scorer(estimator, X, y, task=task)``. It asks for `task` where metadata is
+        Called as ``scorer(estimator, X, y, task=task)``. It asks for `task` if metadata is
         routed.
 
     Examples
@@ -193,7 +193,7 @@ def averaged(
     Parameters
     ----------
     scores : ndarray of shape (n_models, n_splits, n_tasks)
-        NaN where a split does not test a task or its score is not defined. Where `pooled`, the
+        NaN if a split does not test a task or its score is not defined. If `pooled`, the
         negative sums of squared errors.
     parts : list of list of SplitTask
         The tasks of every split.
@@ -226,8 +226,8 @@ _LEVEL = 0.01
 def contenders(scores: Array, parts: list[list[SplitTask]], *, average: str, pooled: bool) -> Flags:
     """Return which models are not clearly worse than the best over the tasks that are scored.
 
-    The differences to the leader, one a task, are tested against 0 by Student's t: what is worse by
-    chance stays, and so does everything where tasks are too few to tell.
+    The differences to the leader, one per task, are tested against 0 by Student's t: what is worse
+    by chance stays, and so does everything if tasks are too few to tell.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def contenders(scores: Array, parts: list[list[SplitTask]], *, average: str, poo
 
 
 def mean_of_known(values: Array, axis: int) -> Array:
-    """Return the mean of the values that are no NaN; NaN where there is none."""
+    """Return the mean of the values that are not NaN; NaN if there is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.asarray(np.nanmean(values, axis=axis))
@@ -260,7 +260,7 @@ def mean_of_known(values: Array, axis: int) -> Array:
 def _by_place(
     parts: list[list[SplitTask]], shape: tuple[int, ...], values: list[list[float]]
 ) -> Array:
-    """Return a number for every split and task, 0 where a split does not have the task."""
+    """Return a number for every split and task, 0 if a split does not have the task."""
     table = np.zeros(shape)
     for row, tasks, own in zip(table, parts, values, strict=True):
         row[[one.number for one in tasks]] = own
@@ -268,7 +268,7 @@ def _by_place(
 
 
 def _explained(scores: Array, spread: Array, axis: int) -> Array:
-    """Return 1 - error / spread with sums over an axis; NaN where nothing was tested."""
+    """Return 1 - error / spread with sums over an axis; NaN if nothing was tested."""
     known = ~np.isnan(scores)
     error = -np.where(known, scores, 0.0).sum(axis=axis)
     total = np.where(known, spread, 0.0).sum(axis=axis)

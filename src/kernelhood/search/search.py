@@ -108,8 +108,8 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         Scores of probabilities, such as neg_log_loss, are not for these estimators.
     average : {"tasks", "samples"}
         Whether a split's score is the mean over tasks or over its test samples. Tasks matter
-        equally by default, as in the paper; with tasks of very few test rows, "samples" is less a
-        matter of chance. The default score of regression is no mean over tasks and needs neither.
+        equally by default, as in the paper; with tasks of very few test rows, "samples" is less
+        noisy. The default score of regression is not a mean over tasks and needs neither.
     refit : bool
         Whether to fit the best point to all data.
     per_task : bool
@@ -225,7 +225,7 @@ class KernelSearchCV(Answers, MetaEstimatorMixin, BaseEstimator):
         return {"average": self.average, "pooled": pooled}
 
     def _read_grid(self, chain: Chain) -> Models:
-        """Return the distinct models, or raise where settings contradict each other."""
+        """Return the distinct models, or raise if settings contradict each other."""
         if self.average not in ("tasks", "samples"):
             raise ValueError(f"average must be 'tasks' or 'samples', got {self.average!r}.")
         if self.prune and self.per_task:

@@ -1,6 +1,6 @@
 """Splits that are stratified within every task and can keep groups of rows together.
 
-The unit of a split is a group of rows, or a single row where there are no groups. Units that look
+The unit of a split is a group of rows, or a single row if there are no groups. Units that look
 alike, with equally many rows in the same classes of the same tasks, are dealt out evenly. Every
 task keeps a unit to train with: tasks smaller than the number of folds are tested in as many as
 they have units, and the only row of a task always trains.
@@ -109,11 +109,11 @@ class TaskStratifiedKFold(_TaskSplitter):
     n_splits : int
         Number of folds, at least 2.
     shuffle : bool
-        Whether to mix the rows first.
+        Whether to shuffle the rows first.
     random_state : int, RandomState or None
-        Of the mixing.
+        Seed of the shuffling.
     task_column : int or str, optional
-        The column of X that names the task, for use where only X and y are passed on.
+        The column of X that names the task, for use if only X and y are passed on.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class TaskShuffleSplit(_TaskSplitter):
     random_state : int, RandomState or None
         Of the draws.
     task_column : int or str, optional
-        The column of X that names the task, for use where only X and y are passed on.
+        The column of X that names the task, for use if only X and y are passed on.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class TaskShuffleSplit(_TaskSplitter):
 
 
 def _strata(names: list[Hashable], y: Any) -> list[Hashable]:
-    """Return the task of every row, with its class where there are classes."""
+    """Return the task of every row, with its class if there are classes."""
     if y is None or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
         return names
     labels = np.asarray(y).ravel()
@@ -258,7 +258,7 @@ def as_splits(
 
     A float is the test share of one random split, an integer the number of folds; splitters of
     this module are told the tasks, those of scikit-learn are not, and an iterable of index pairs
-    is taken as it is. Targets that are no classes are no strata, even where they are whole numbers.
+    is taken as it is. Targets that are not classes are not strata, even if they are whole numbers.
     """
     if isinstance(cv, (float, np.floating)):
         cv = TaskShuffleSplit(1, test_size=float(cv), random_state=0)
@@ -298,7 +298,7 @@ class TaskTimeSplit(_KnowsTasks):
         Whether each task has blocks of its own. By default all tasks have the same, so that no
         training row of any task is later than a test row. Tasks that begin later are new there.
     task_column, time_column : int or str, optional
-        The columns of X that hold task and time, for use where only X and y are passed on.
+        The columns of X that hold task and time, for use if only X and y are passed on.
 
     Examples
     --------
@@ -403,11 +403,11 @@ class LeaveTasksOut(_KnowsTasks):
     Parameters
     ----------
     n_splits : int or None
-        Number of folds that the tasks are dealt to at random; None leaves out one task at a time.
+        Number of folds, to which tasks are assigned at random; None leaves out one task at a time.
     random_state : int, RandomState or None
-        Of the deal.
+        Seed of the assignment.
     task_column : int or str, optional
-        The column of X that names the task, for use where only X and y are passed on.
+        The column of X that names the task, for use if only X and y are passed on.
 
     Examples
     --------

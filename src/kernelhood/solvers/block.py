@@ -291,7 +291,7 @@ def centred_targets(target: Array, starts: Indices) -> tuple[Array, float, Array
 
 # One problem with the squared loss as a function of its kernel weights.
 #
-# Where an SVM takes pair steps, this takes one Cholesky factor of ``K + diag(1 / cost)``: it gives
+# Instead of pair steps, this takes one Cholesky factor of ``K + diag(1 / cost)``: it gives
 # the dual vector, the intercepts and, every sample being free, the Hessian.
 
 
@@ -371,7 +371,7 @@ class LeastSquares(Block):
     ) -> BlockPoint:
         """Solve the problem at the weights, whatever the start.
 
-        The system is solved again for what is missing where rounding has left more than the gap.
+        The system is solved again for what is missing if rounding has left more than the gap.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
     min over weights >= 0 with row'weights = budget  of   S(weights) - (w/2) weights'G weights
 
 The path starts at w = 0, where the problem is convex, and follows w upwards with the steps of the
-loop, which take the whole curvature, that of the SVM and that of the quadratic, where the
+loop, which take the whole curvature, that of the SVM and that of the quadratic, whereas the
 convex-concave procedure takes only the tangent of the latter and creeps. Only the last w is solved
 to the gap: those before it are followed by a few SVMs each. There are many stationary points; the
 one that the path leads to is given up for a lower one that is reached from a kernel alone, or from
@@ -44,7 +44,7 @@ class SingleKernels:
     ----------
     blocks : sequence of Block
         The SVMs. Weights of single tasks are not among the candidates: they leave the others no
-        kernel. Nor are two kernels where tasks are solved together, since each costs a large SVM.
+        kernel. Nor are two kernels if tasks are solved together, since each costs a large SVM.
     row : ndarray of shape (n_weights,)
         Coefficients of the budget.
     budget : float
@@ -116,7 +116,7 @@ def solve_concave(
         The solution of the same problem with a smaller w, to follow from there; by default the
         path starts at w = 0.
     carried : Solution, optional
-        The solution of the same problem with a larger C, as a start for this one: where C falls,
+        The solution of the same problem with a larger C, as a start for this one: if C falls,
         the reward rises against the SVM's value.
     corners : SingleKernels, optional
         What is known of one or two kernels, kept for all rewards of one loss.
@@ -152,7 +152,7 @@ def solve_concave(
 def _best_start(
     found: Solution, corners: SingleKernels, penalty: Concave, n_solved: int, **limits: Any
 ) -> Solution:
-    """Return the solution, or the one that starts from a candidate where that is lower."""
+    """Return the solution, or the one that starts from a candidate if that is lower."""
     tried: set[int] = set()
     corners.learn(found)
     while True:

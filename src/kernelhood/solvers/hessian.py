@@ -361,7 +361,7 @@ def compress(K: Array, rest: Indices) -> None:
 def secant_hessian(hessian: Array, step: Array, fall: Array) -> Array | None:
     """Return the Hessian changed as little as explains the last step (the BFGS formula).
 
-    None where the step tells too little: then a fresh Hessian has to be computed.
+    None if the step tells too little: then a fresh Hessian has to be computed.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def bounded_hessian(H: Array, x: Array, q: Array) -> Array:
     """Return the Hessian with no entry beyond what a value that falls in every weight allows.
 
     S is at most ``sum_m q_m x_m^2 / new_m`` plus a constant, with equality at x, so that its
-    curvature along a positive weight is at most ``2 q_m / x_m``. Where the kernel matrix is
+    curvature along a positive weight is at most ``2 q_m / x_m``. If the kernel matrix is
     singular to rounding, more may come out.
     """
     found = H.diagonal() * x
@@ -396,7 +396,7 @@ def bounded_hessian(H: Array, x: Array, q: Array) -> Array:
 def _solve(K: Array, B: Array, size: float) -> Array:
     """Return ``K^-1 B`` for a positive semidefinite K, with a ridge that makes it definite.
 
-    Where K is large and its condition allows it, single precision takes half the time, and is
+    If K is large and its condition allows it, single precision takes half the time, and is
     more than the model of a step needs.
 
     Parameters

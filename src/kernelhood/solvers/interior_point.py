@@ -186,7 +186,7 @@ def solve_interior_point(
     system : DenseSystem or LowRankSystem
         The kernel.
     loss : BoxLoss
-        Box and linear term, in units where both are of order one.
+        Box and linear term, in units in which both are of order one.
     gap_tol : float
         Absolute duality gap to reach.
     ridge : float

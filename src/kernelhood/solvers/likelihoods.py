@@ -23,7 +23,7 @@ _ROUNDS = 20
 _STEPS = 4
 _INNER = 3
 _SETTLED = 0.01
-#: A logit's variance where labels as numbers have the variance 1, to start from.
+#: A logit's variance if labels as numbers have the variance 1, to start from.
 _LOGITS = 8.0
 #: Newton steps for the means of logits: how many, how short, how exact, and the least curvature.
 _NEWTON_STEPS, _LEAST_STEP, _LOGITS_SETTLED, _LEAST_PRECISION = 30, 1e-3, 3e-3, 1e-9
@@ -93,7 +93,7 @@ def fit_student_t(model: Model, theta: Array, tol: float, max_iter: int) -> Foun
 def fit_labels(model: Model, theta: Array, tol: float, max_iter: int) -> Found:
     """Return weights of logits that are those of labels as numbers, up to a factor.
 
-    They are not those of the logistic likelihood. Its bound is loose for large logits, and where
+    They are not those of the logistic likelihood. Its bound is loose for large logits, and if
     classes are nearly separated these weights are the better ones.
 
     Parameters

@@ -37,7 +37,7 @@ _CLOSE = 0.03
 
 
 class LowerBound:
-    """The best lower bound so far; minus infinity where the penalty is concave.
+    """The best lower bound so far; minus infinity if the penalty is concave.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LowerBound:
         self._tangent: tuple[State, int, float] | None = None
 
     def add(self, new: State, *, average: bool) -> None:
-        """Take one more vector into account, and its averages with earlier ones where asked for."""
+        """Take one more vector into account, and its averages with earlier ones if asked for."""
         penalty = self.problem.penalty
         self._duals.append(new.dual)
         if average:
@@ -172,7 +172,7 @@ class LowerBound:
     def _trimmed(self, number: int, point: BlockPoint, by_task: Array) -> BlockPoint:
         """Return a point with the gain and q of its vector with shrunk parts.
 
-        They need the kernels between its support vectors alone, which matters where kernels are
+        They need the kernels between its support vectors alone, which matters if kernels are
         evaluated for them.
         """
         block, support = self.problem.blocks[number], np.arange(len(point.v))
@@ -228,7 +228,7 @@ class LowerBound:
 # Steps are judged by the ratio of what they gained to what the slope promised. Good ones lower the
 # damping and let rays grow again; poor ones raise it. A step that gains nothing is shortened, taken
 # anew from a fresh Hessian, or answered by solving the SVMs better, whichever its slope asks for.
-# Where the gap does not fall for many SVMs, another way is taken.
+# If the gap does not fall for many SVMs, another way is taken.
 
 
 _STEP_RIDGE = 0.001
@@ -305,7 +305,7 @@ class StepControl:
         gap : float
             The relative gap there.
         bound : LowerBound, optional
-            Where a prediction of these SVMs closes the gap to it, none is solved.
+            If a prediction of these SVMs closes the gap to it, none is solved.
         """
         ahead = _AHEAD_OF_MANY if self.problem.is_large else _AHEAD
         self.gap = min(self.gap, ahead * max(gap, 0.5 * self.tol) ** 1.5)
@@ -379,7 +379,7 @@ class StepControl:
         """Bring the Hessian to where we are.
 
         After a short step, that step corrects the last one well enough, and with many free support
-        vectors a new one costs more than the SVM. Where the step tells too little, it is new.
+        vectors a new one costs more than the SVM. If the step tells too little, it is new.
         """
         last, self.made_at = self.made_at, here
         if last is here and self.hessian is not None and _same(kept, self.kept):
@@ -479,7 +479,7 @@ class StepControl:
         return self.mark <= FINEST_GAP and self.waited >= _LAST_TRIES
 
     def look_back(self, here: State, best: State, gap: float) -> State:
-        """Take another way where the gap has not been halved for many SVMs."""
+        """Take another way if the gap has not been halved for many SVMs."""
         self.waited += 1
         if gap <= 0.5 * self.mark:
             self.mark, self.waited = gap, 0

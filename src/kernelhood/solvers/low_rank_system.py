@@ -26,7 +26,7 @@ class CellFactor:
     d : ndarray of shape (n_samples,)
         Positive.
     N : ndarray of shape (n_samples, n_features)
-        Features; None where `gram` is given.
+        Features; None if `gram` is given.
     gram : ndarray of shape (n_samples, n_samples), optional
         ``N N'`` if it is known and no larger than N.
     """

@@ -43,7 +43,7 @@ class Solution(NamedTuple):
     trace : ndarray of shape (n_iter, 2)
         Objective and relative duality gap after each of them.
     bend : float
-        The part of the gain that grows with the square of v; 0 where losses have a box.
+        The part of the gain that grows with the square of v; 0 if losses have a box.
     """
 
     weights: Array
@@ -430,7 +430,7 @@ class Problem:
         return total
 
     def small_unit(self, here: State) -> float:
-        """Return a weight that matters where all weights are small.
+        """Return a weight that matters if all weights are small.
 
         With it the function of some kernel is as large as the targets.
         """
@@ -502,7 +502,7 @@ def carried_start(
     Returns
     -------
     Solution or None
-        None where one box is no multiple of the other.
+        None if one box is not a multiple of the other.
     """
     v = _carried(solution.v, loss, before)
     if v is None:
@@ -513,7 +513,7 @@ def carried_start(
 
 
 def _carried(v: Array, loss: SampleLoss, before: SampleLoss) -> Array | None:
-    """Return a dual vector that is feasible for another loss, or None where it would say little."""
+    """Return a dual vector that is feasible for another loss, or None if it would say little."""
     if isinstance(loss, RidgeLoss) or isinstance(before, RidgeLoss):
         return loss.feasible(v) if type(loss) is type(before) else None
     ratio = _box_ratio(loss, before)
@@ -609,7 +609,7 @@ def _shrunk(v: Array, before: BoxLoss, ratio: float) -> Array:
 
 
 def closest_start(starts: Sequence[Solution], penalty: Penalty) -> Solution | None:
-    """Return the start with the smallest duality gap; None where no one keeps the budget.
+    """Return the start with the smallest duality gap; None if none keeps the budget.
 
     Parameters
     ----------
@@ -625,7 +625,7 @@ def closest_start(starts: Sequence[Solution], penalty: Penalty) -> Solution | No
 
 
 def _box_ratio(loss: BoxLoss, before: BoxLoss) -> float | None:
-    """Return by which factor the box has grown, or None where it changed its shape."""
+    """Return by which factor the box has grown, or None if it changed its shape."""
     ratio = float((loss.upper - loss.lower).sum() / (before.upper - before.lower).sum())
     sides = ((loss.upper, ratio * before.upper), (loss.lower, ratio * before.lower))
     same = all((np.abs(new - old) <= _SAME_SIDES * np.abs(old)).all() for new, old in sides)

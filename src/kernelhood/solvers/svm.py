@@ -255,7 +255,7 @@ def _take_steps(
 
 # The SVM dual at bounded cost: pair steps first, an interior point if they stall.
 #
-# Where the kernel is evaluated when needed, few samples take part at a time. Most stay at a bound
+# If the kernel is evaluated when needed, few samples take part at a time. Most stay at a bound
 # or
 # at zero with room to spare, and an SVM on the others needs only the kernel between these. The
 # products that the weights need anyway then tell which of the samples that were left out have to
@@ -294,18 +294,18 @@ def solve_svm(
     kernel : Combined
         The kernel.
     loss : BoxLoss
-        Box and linear term, in units where both are of order one.
+        Box and linear term, in units in which both are of order one.
     v, Kv : ndarray of shape (n_samples,)
         A feasible start, for example the solution for a similar kernel, and its product with
         the kernel matrix.
     gap_tol : float
         Absolute duality gap to reach.
     fill : callable, optional
-        Computes rows of the kernel, where its base kernels are not in memory.
+        Computes rows of the kernel, if its base kernels are not in memory.
     exact : bool
-        Whether to leave pair steps at once for an interior point, where samples allow it.
+        Whether to leave pair steps at once for an interior point, if samples allow it.
     whole : bool
-        Whether these are all samples. Where others are held fixed, the entries of v sum to what
+        Whether these are all samples. If others are held fixed, the entries of v sum to what
         they did before, and pair steps are all there is.
 
     Returns
@@ -468,7 +468,7 @@ def solve_by_parts(
     products : ndarray
         The products with it.
     part : Part or None
-        The samples that took part last, with the rows of the kernel that they needed; None where
+        The samples that took part last, with the rows of the kernel that they needed; None if
         the start is a solution.
     """
     part, before, whole = None, np.inf, exact

@@ -211,7 +211,7 @@ class _Search:
             ball.centre if one is None else one.weights
             for ball, one in zip(self.balls, starts, strict=True)
         ]
-        # The start belongs to another problem: it is no point of this one's boundary.
+        # The start belongs to another problem: it is not on this one's boundary.
         moved = Boundary(self.balls, self.room)
         moved.place(weights)
         self._offer(self._svms(moved.allowed(), starts))

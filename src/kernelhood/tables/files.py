@@ -19,7 +19,7 @@ import numpy as np
 
 from kernelhood._support import import_extra
 
-#: The longest line, in bytes. Longer ones are no table, and would fill the memory.
+#: The longest line, in bytes. Longer ones are not tables, and would fill the memory.
 LONGEST_LINE = 2**22
 
 _BLOCK, _LINES_OF_A_BLOCK = 2**20, 64
@@ -70,11 +70,11 @@ def _read_header(file: BinaryIO, name: str) -> tuple[list[str], str]:
             break
         line += more
     if len(line) > LONGEST_LINE:
-        raise ValueError(f"{name}: line 1 is longer than {LONGEST_LINE} bytes; this is no table.")
+        raise ValueError(f"{name}: line 1 is longer than {LONGEST_LINE} bytes: not a table.")
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError(f"{name} is text in UTF-16: save it as CSV in UTF-8.")
     if b"\0" in line:
-        raise ValueError(f"{name} is no text: it holds a zero byte in line 1.")
+        raise ValueError(f"{name} is not text: it holds a zero byte in line 1.")
     try:
         text = line.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -195,7 +195,7 @@ ENDINGS = (*_TEXT, *_PARQUET)
 
 
 def ending(path: str | PathLike[str]) -> str:
-    """Return what the name of a table ends in, or raise where no table is known to.
+    """Return what the name of a table ends in, or raise if no table is known to.
 
     Parameters
     ----------
@@ -214,8 +214,8 @@ def ending(path: str | PathLike[str]) -> str:
     found = Path(plain).suffix
     if found not in ENDINGS or (plain != name and found in _PARQUET):
         raise ValueError(
-            f"{path} is no table by its name: it must end in {', '.join(ENDINGS)} or, for text, "
-            "in .gz after that; - reads CSV from standard input."
+            f"{path} is not the name of a table: it must end in {', '.join(ENDINGS)} or, for text, "
+            ".gz after that; - reads CSV from standard input."
         )
     return found
 
@@ -234,7 +234,7 @@ def read_blocks(path: str | PathLike[str], *, rows: int = BLOCK_ROWS) -> Iterato
     ------
     DataFrame
         CSV gives text, as it stands in the file. SVMlight gives numbers in the columns "target",
-        "qid" where there is one, and "1", "2", ... for the features.
+        "qid" if there is one, and "1", "2", ... for the features.
 
     Examples
     --------

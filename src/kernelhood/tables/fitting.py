@@ -74,12 +74,12 @@ def fit_table(
         The most classes that the target may have. By default 100, 30 if they are whole numbers,
         none if they are numbers with fractions, and no more than half as many as rows, or ten.
     holdout : float, optional
-        Share of each task's rows that only judge. The model is then fitted again to all.
+        Share of each task's rows to hold out. The model is then fitted again to all.
     holdout_after : str, optional
-        Rows after this date only judge, instead. It is looked up in the one feature that is a
+        Hold out rows after this date instead. It is looked up in the one feature that is a
         date, or in the first of `dates`. "year=1980" names a column, of dates or numbers.
     holdout_tasks : float, optional
-        Share of the tasks that only judge, instead, as tasks that are new.
+        Share of the tasks to hold out instead, as new tasks.
     quantiles : sequence of float
         Levels between 0 and 1, ascending, that `predict_frame` adds; for regression.
     verbose : int
@@ -150,7 +150,7 @@ def _check_levels(kind: str, quantiles: Any) -> tuple[float, ...]:
 def _held_out(
     rows: Rows, share: float | None, after: str | None, dates: tuple[str, ...]
 ) -> AnyArray:
-    """Return which rows only judge."""
+    """Return which rows are held out."""
     if after is not None and "=" in after:
         column, value = after.split("=", 1)
         return rows_after(rows.frame, value, column)
@@ -170,7 +170,7 @@ def _held_out(
 
 
 def _held_out_tasks(rows: Rows, share: float) -> AnyArray:
-    """Return which rows are of tasks that only judge."""
+    """Return which rows are of tasks that are held out."""
     names = np.unique(rows.task.astype(str))
     count = round(share * len(names))
     if not 0 < count < len(names):

@@ -190,7 +190,7 @@ def _columns(model: TableModel) -> list[str]:
     columns = model.estimator.columns_
     left = [one.name for one in columns if isinstance(one, LeftOut)]
     if left:
-        found.append(f"columns that tell nothing and are left out: {listed(left)}.")
+        found.append(f"columns that are left out: {listed(left)}.")
     marked = [one.name for one in columns if not isinstance(one, LeftOut) and one.indicator]
     if marked:
         found.append(f"columns with missing values: {listed(marked)}.")

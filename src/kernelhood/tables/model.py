@@ -185,7 +185,7 @@ class FramedModel:
     model : estimator, search or Pipeline
         Fitted to a data frame.
     task : str, optional
-        The column that names the task, where the model does not have it among its own.
+        The column that names the task, if the model does not have it among its own.
     """
 
     def __init__(self, model: Any, task: str | None = None) -> None:
@@ -223,7 +223,7 @@ class FramedModel:
         Returns
         -------
         DataFrame of n_rows rows
-            Columns `task`, `prediction` and `by`, and ``p=<class>`` where the model tells
+            Columns `task`, `prediction` and `by`, and ``p=<class>`` if the model tells
             probabilities of classes that all tasks have.
         """
         pd = import_extra("pandas", "table")

@@ -225,7 +225,7 @@ _PARTS = (
 )
 #: What transformers of scikit-learn keep, and skops reads as the type of an array.
 _OTHERS = ("numpy.dtype",)
-#: A kernel that is any function is no data.
+#: A kernel that is any function is code, not data.
 _CODE = (kernels.Custom,)
 
 
@@ -298,7 +298,7 @@ _LARGEST_HEADER = 2**20
 
 
 class ModelFileError(ValueError):
-    """A file that is no model of this library, or one that is not to be trusted.
+    """A file that is not a model of this library, or one that is not to be trusted.
 
     Examples
     --------
@@ -312,7 +312,7 @@ class ModelFileError(ValueError):
     ...         read_header(path)
     ...     except ModelFileError as error:
     ...         print(str(error).removeprefix(folder)[1:])
-    notes.txt is no model of kernelhood but something else.
+    notes.txt is not a model of kernelhood but something else.
     """
 
 
@@ -394,7 +394,7 @@ def load(path: str | PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model, is from a newer version, or holds a type that is neither of this
+        If the file is not a model, is from a newer version, or holds a type that is neither of this
         library nor one of scikit-learn's that skops knows.
 
     Examples
@@ -510,13 +510,13 @@ def _header(content: bytes, path: str | PathLike[str]) -> ModelHeader:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if _HEADER not in archive.namelist():
                 what = "a skops file of something else" if _SCHEMA in archive.namelist() else "zip"
-                raise ModelFileError(f"{path} is no model of kernelhood but {what}.")
+                raise ModelFileError(f"{path} is not a model of kernelhood but {what}.")
             if archive.getinfo(_HEADER).file_size > _LARGEST_HEADER:
                 raise ModelFileError(f"{path} is damaged: its header is too large.")
             found = json.loads(archive.read(_HEADER))
     except zipfile.BadZipFile as error:
         what = "a pickle, which could run anything" if content[:1] == b"\x80" else "something else"
-        raise ModelFileError(f"{path} is no model of kernelhood but {what}.") from error
+        raise ModelFileError(f"{path} is not a model of kernelhood but {what}.") from error
     except ModelFileError:
         raise
     except Exception as error:  # unpacking fails in many ways

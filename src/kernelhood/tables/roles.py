@@ -31,17 +31,17 @@ from kernelhood.kernels.columns import (
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn numbers, dates, categories and missing values of a data frame into features.
 
-    What a column is follows from its training rows: a number where all of its values are, a date
-    where all look like 2024-05-17 or 2024-05-17 08:30, else a category. Numbers are standardised;
+    What a column is follows from its training rows: a number if all of its values are, a date
+    if all look like 2024-05-17 or 2024-05-17 08:30, else a category. Numbers are standardised;
     a date is how late it is, and where it lies in the year, the week and the day; a category has a
     feature for each of its 30 most frequent levels. Missing numbers and dates are replaced by the
-    median, and a further feature marks them where the training rows lack some. Columns that hold
+    median, and a further feature marks them if the training rows lack some. Columns that hold
     one value, or another one in every row, are left out.
 
     Parameters
     ----------
     categories : sequence of str
-        Columns that are categories, also where they hold numbers.
+        Columns that are categories, also if they hold numbers.
     dates : sequence of str
         Columns that are dates.
 
@@ -193,7 +193,7 @@ def as_bunch(table: Any, **roles: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        With X, y, task, kind and, where there are groups, task_groups.
+        With X, y, task, kind and, if there are groups, task_groups.
 
     Examples
     --------
@@ -263,20 +263,20 @@ class Roles:
     max_classes: int | None = None
 
     def feature_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the features among the columns of a table, or raise where one is not there."""
+        """Return the features among the columns of a table, or raise if one is not there."""
         special = [(role, getattr(self, role)) for role in ("task", "target", "groups", "occasion")]
         named = [(role, name) for role, name in special if name is not None]
         asked = [("features", name) for name in self.features or ()]
         asked += [("drop", name) for name in self.drop]
         for role, name in [*named, *asked]:
             if name not in columns:
-                raise ValueError(f"{role}={name!r} is no column; there are {shown(columns)}.")
+                raise ValueError(f"{role}={name!r} is not a column; there are {shown(columns)}.")
         roles = {name: role for role, name in named}
         if self.task == self.target:
             raise ValueError(f"task and target are both {self.task!r}; give two columns.")
         for role, name in asked:
             if role == "features" and roles.get(name) in ("task", "target", "occasion"):
-                raise ValueError(f"features={name!r} is the {roles[name]}: it is no feature.")
+                raise ValueError(f"features={name!r} is the {roles[name]}: it is not a feature.")
         wanted = columns if self.features is None else list(self.features)
         left = {*roles, *self.drop} - ({self.groups} & set(self.features or ()))
         found = [name for name in wanted if name not in left]
@@ -285,7 +285,7 @@ class Roles:
         for role, given in (("categories", self.categories), ("dates", self.dates)):
             for name in given:
                 if name not in found:
-                    raise ValueError(f"{role}={name!r} is no feature; these are {shown(found)}.")
+                    raise ValueError(f"{role}={name!r} is not a feature; these are {shown(found)}.")
         return found
 
 
@@ -322,7 +322,7 @@ class Rows:
 
     @property
     def strata(self) -> AnyArray | None:
-        """What splits should keep in proportion beside tasks: classes, where there are any."""
+        """What splits should keep in proportion beside tasks: classes, if there are any."""
         return self.y if self.kind == CLASSIFICATION else None
 
     def take(self, kept: AnyArray) -> Rows:
@@ -339,7 +339,7 @@ class Rows:
 
 
 def read_rows(table: Any, roles: Roles) -> Rows:
-    """Return the rows that can be learned from, or raise where there are none.
+    """Return the rows that can be learned from, or raise if there are none.
 
     Parameters
     ----------
@@ -500,7 +500,7 @@ def rows_after(table: Any, when: str, column: str) -> AnyArray:
     moment = days(type(table[column])([when], dtype=object))[0][0]
     if np.isnan(number) and np.isnan(moment):
         raise ValueError(
-            f"holdout_after={when!r} is no date such as 2024-05-17 or 2024-05-17 08:30."
+            f"holdout_after={when!r} is not a date such as 2024-05-17 or 2024-05-17 08:30."
         )
     read, what = (days, "date") if np.isnan(number) else (numbers, "number")
     values, wrong = read(table[column])
