@@ -11,8 +11,8 @@ from sklearn.base import is_classifier
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.multilevel import MultilevelModel
-from kernelhood.estimators.task_figures import COVERAGES, class_reliability, interval_coverage
 from kernelhood.estimators.task_report import HURT, TaskReport
+from kernelhood.estimators.trust import COVERAGES, class_reliability, interval_coverage
 from kernelhood.tables.judging import POOLED_RIDGE, TASK_MEAN, listed
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.model_files import ModelHeader
