@@ -117,8 +117,8 @@ def test_no_private_name_is_used_across_folders():
         assert across == set(), folder
 
 
-#: The first two are of named tuples; the others are what tables ask a search, still to be named.
-KNOWN_ACROSS = {"_fields", "_replace", "_asked_model", "_one_chain", "_categories"}
+#: What named tuples have.
+KNOWN_ACROSS = {"_fields", "_replace"}
 
 
 #: How many files a piece of work may visit, and how many functions may call each other.

@@ -20,7 +20,7 @@ from kernelhood.estimators.training import TaskKernels
 from kernelhood.inspection.model import Neighborhood, cosine, places_of
 from kernelhood.kernels import KernelBank, as_kernel
 from kernelhood.penalties import Distance
-from kernelhood.penalties.quadratic import nearest_weights
+from kernelhood.penalties.priced import nearest_weights
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.problem import Problem, Solution

@@ -15,7 +15,7 @@ from kernelhood._support import import_extra
 from kernelhood._typing import Array, Indices
 from kernelhood.estimators.one_hot import logistic_left_out, ridge_left_out, task_shares
 from kernelhood.estimators.parts import nearest_tasks, places_of_tasks, sizes_by_task
-from kernelhood.inspection.drawings import draw_errors, draw_shares
+from kernelhood.inspection.figures import draw_errors, draw_shares
 
 HELPED, HURT, SAME = "helped", "hurt", "no difference"
 #: Differences count if they would be chance in at most such a share of those that count.

@@ -17,7 +17,7 @@ from kernelhood.estimators.parts import columns_that_matter, effect_of, places_o
 from kernelhood.estimators.reading import check_task, some_of
 from kernelhood.estimators.task_report import TaskReport, left_out_scores, report_of
 from kernelhood.estimators.training_rows import same_events
-from kernelhood.inspection.drawings import draw_effect, draw_reliability, draw_rows
+from kernelhood.inspection.figures import draw_effect, draw_reliability, draw_rows
 from kernelhood.solvers.likelihoods import averaged
 
 #: Curves of tasks that are drawn at most, and those that tell which columns matter.

@@ -13,7 +13,8 @@ from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.task_report import HURT, TaskReport
 from kernelhood.estimators.trust import COVERAGES, class_reliability, interval_coverage
-from kernelhood.tables.judging import POOLED_RIDGE, TASK_MEAN, listed
+from kernelhood.search.answers import chosen_model
+from kernelhood.tables.fitting import POOLED_RIDGE, TASK_MEAN, listed
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.model_files import ModelHeader
 
@@ -368,7 +369,7 @@ def _inside(model: Any) -> tuple[Any, dict[str, Any]]:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if not hasattr(last, "best_estimator_"):
         return last, {}
-    return last._one_chain("an inspection").model, {"summary": last.summary().splitlines()}
+    return chosen_model(last, "an inspection"), {"summary": last.summary().splitlines()}
 
 
 def _kernels(estimator: Any) -> tuple[list[str], Array]:
