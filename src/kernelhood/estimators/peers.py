@@ -14,14 +14,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.base import MultiTaskModel
-from kernelhood.estimators.data import (
-    TaskProblem,
-    TaskSolution,
-    class_codes,
-    completed_classes,
-    task_classes,
-    task_means,
-)
+from kernelhood.estimators.data import TaskProblem, TaskSolution
 from kernelhood.estimators.docs import estimator
 from kernelhood.estimators.functions import Functions
 from kernelhood.estimators.method import Method
@@ -31,7 +24,15 @@ from kernelhood.estimators.reading import (
     read_points,
     split_by_label,
 )
-from kernelhood.estimators.targets import NumberTargets, Targets, two_class_tags
+from kernelhood.estimators.targets import (
+    NumberTargets,
+    Targets,
+    class_codes,
+    completed_classes,
+    task_classes,
+    task_means,
+    two_class_tags,
+)
 from kernelhood.estimators.training import TaskKernels, fit_svm
 from kernelhood.kernels import Custom, KernelBank
 from kernelhood.operators import one_task

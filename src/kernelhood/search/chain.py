@@ -17,11 +17,11 @@ from sklearn.utils.validation import _check_sample_weight
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
 from kernelhood.estimators.base import MultiTaskModel, fit_from, method_of, read_table
-from kernelhood.estimators.data import completed_classes, task_classes, task_means
 from kernelhood.estimators.reading import (
     TaskRows,
     read_points,
 )
+from kernelhood.estimators.targets import completed_classes, task_classes, task_means
 from kernelhood.kernels import InputSummary
 from kernelhood.search.splits import Split, as_splits
 
