@@ -115,7 +115,7 @@ class Single:
     def _power(self, pair: Pair) -> tuple[Products, float, int, Array, Array]:
         """Return the products, offset, degree and factors on both sides of a power."""
         core: Any = core_of(self.kernel)
-        products = pair.products(core.of_distances)
+        products = pair.inner
         if isinstance(self.kernel, Normalized):
             left = inverse_norms(core.scales(products.left))
             right = left if products.same else self._norms(pair.side, core, products)

@@ -260,12 +260,6 @@ def combined_matrix(kernel: Combined) -> Array:
     return kernel.rows
 
 
-def combined_block(kernel: Combined, where: Indices) -> Array:
-    """Return some rows and the same columns, from the rows that an SVM has left."""
-    fill_rows(kernel, where)
-    return np.asarray(kernel.rows[kernel.slot[where][:, None], where], dtype=np.float64)
-
-
 @compiled
 def gather_rows(rows: Array, slot: Indices, where: Indices, K: Array) -> None:
     """Write those of some rows that are there, and the same columns, into K."""

@@ -26,7 +26,7 @@ from kernelhood.operators.base import (
     KernelOperator,
     add_rows,
     cells_of,
-    combined_block,
+    fill_rows,
     one_cell,
 )
 
@@ -269,7 +269,8 @@ class DenseKernels(KernelOperator):
 
     def block(self, kernel: Combined, where: Indices) -> Array:
         """Return some rows of a combination and the same columns."""
-        return combined_block(kernel, where)
+        fill_rows(kernel, where)
+        return np.asarray(kernel.rows[kernel.slot[where][:, None], where], dtype=np.float64)
 
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, for each source."""

@@ -20,7 +20,7 @@ from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import BoxLoss
 from kernelhood.operators import KernelOperator, LowRankKernels
-from kernelhood.operators.base import Combined, combined_block
+from kernelhood.operators.base import Combined
 from kernelhood.solvers.low_rank_system import LowRankSystem
 
 
@@ -149,7 +149,7 @@ def value_hessian(
     if few and operator.plain and operator.fill is None:
         U = np.ones((len(products) + 1, len(free)))
         U[:-1] = products[:, free]
-        found = _with_few_free(combined_block(kernel, free), U)
+        found = _with_few_free(operator.block(kernel, free), U)
         if found is not None:
             return found
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))

@@ -354,26 +354,22 @@ class StepControl:
         return here.x, 1.0
 
     def _propose(self, here: State) -> Proposal:
-        found = self._newton_step(here)
-        if not self.problem.separate:
-            return found
-        least = self.problem.penalty.least(here.x, here.dual.q)
-        return found._replace(weights=np.maximum(found.weights, least))
-
-    def _newton_step(self, here: State) -> Proposal:
         penalty, q = self.problem.penalty, here.dual.q
         kept = penalty.candidates(here.x, q)
         self._update_hessian(here, kept)
         assert self.hessian is not None
-        unit = self.problem.small_unit(here)
-        arguments = self.hessian, self.damping, self.reach, unit
+        arguments = self.hessian, self.damping, self.reach, self.problem.small_unit(here)
         if kept is None:
-            return penalty.step(here.x, q, *arguments)
-        some = penalty.restricted(kept, np.ones(int(kept.sum())))
-        found = some.step(here.x[kept], q[kept], *arguments)
-        x = np.zeros(len(kept))
-        x[kept] = found.weights
-        return found._replace(weights=x)
+            found = penalty.step(here.x, q, *arguments)
+        else:
+            some = penalty.restricted(kept, np.ones(int(kept.sum())))
+            found = some.step(here.x[kept], q[kept], *arguments)
+            x = np.zeros(len(kept))
+            x[kept] = found.weights
+            found = found._replace(weights=x)
+        if not self.problem.separate:
+            return found
+        return found._replace(weights=np.maximum(found.weights, penalty.least(here.x, q)))
 
     def _update_hessian(self, here: State, kept: Flags | None) -> None:
         """Bring the Hessian to where we are.
