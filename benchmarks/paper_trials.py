@@ -91,7 +91,7 @@ TRIALS: dict[str, dict[str, Trial]] = {
         "split by row": {"load": _letter(_by_row)},
         "pixels standardised": {"load": _letter(_standardised)},
         "images of length 1": {"load": _letter(_unit_length)},
-        "400 images a letter": {"load": _letter(n_samples=400)},
+        "400 images of each letter": {"load": _letter(n_samples=400)},
         "half of the rows train": {"load": _letter(), "train_fraction": 0.5},
         "2^k for 2 s^2": {"load": _letter(), "kernels": NARROWER},
         "chosen on test": {"load": _letter(), "on_test": True},

@@ -126,9 +126,9 @@ VISITED = {
     "fit, KernelhoodRegressor": (31, 15),
     "fit, KernelhoodClassifier": (31, 15),
     "predict, KernelhoodClassifier": (13, 15),
-    "fit, MT-ONMKL": (35, 17),
+    "fit, MT-ONMKL": (36, 18),
     "predict, MT-ONMKL": (13, 16),
-    "search, MT-ONMKL": (43, 23),
+    "search, MT-ONMKL": (44, 24),
 }
 
 

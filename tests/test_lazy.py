@@ -53,6 +53,18 @@ else:
     assert "matplotlib" not in imported_by(code)
 
 
+def test_numba_is_imported_to_compile_and_not_before():
+    code = """
+import numpy as np
+import kernelhood as kh
+
+X, task = np.random.default_rng(0).normal(size=(30, 2)), np.repeat(["a", "b", "c"], 10)
+kh.KernelhoodRegressor().fit(X, X[:, 0], task=task).predict(X, task=task)
+"""
+    assert "numba" not in imported_by(code)
+    assert "numba" in imported_by(f"{code}kh.PooledRegressor().fit(X, X[:, 0], task=task)")
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_the_command_imports_nothing_to_say_what_it_does(option):
     code = f"""

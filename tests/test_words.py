@@ -32,7 +32,7 @@ HABITS = {
     r"\beffects of one size\b": "deviations with one variance",
     r"\btasks on their own\b": "independent tasks",
     r"\bwhat survives\b": "crash-safe",
-    r"\b(SVMs|models|one|rounds) a (task|split|fold)\b": "for each",
+    r"\b(SVMs|models|one|rounds|rows|file) a (task|row|split|fold|loss)\b": "for each",
 }
 
 

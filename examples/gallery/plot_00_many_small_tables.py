@@ -2,7 +2,8 @@
 Many small tables
 =================
 
-``KernelhoodRegressor`` on the sleep study: what 18 people share, each of them, and somebody new.
+``KernelhoodRegressor`` on the sleep study: what 18 people share, what is specific to
+each, and somebody new.
 """
 
 # %%
@@ -27,7 +28,7 @@ new = ["somebody new"] * len(days)
 low, high = model.predict_interval(days, task=new, coverage=0.9).T
 
 # %%
-# Residuals of people who are left out tell how far off such predictions are. It takes no other fit.
+# Residuals of left-out people tell how far off such predictions are, without another fit.
 
 residual, expected = model.left_out("tasks")
 print(round((residual**2).mean() ** 0.5), round((expected**2).mean() ** 0.5))

@@ -3,7 +3,7 @@ Groups of tasks
 ===============
 
 Eighteen tasks belong to three groups that are known: branches of a region, patients of a clinic.
-``TaskGroups`` lets the model use that, and ``plot_task_map`` shows what it made of it.
+``TaskGroups`` lets the model use that, and ``plot_task_map`` shows the result.
 """
 
 import kernelhood as kh

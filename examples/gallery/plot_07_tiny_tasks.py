@@ -3,8 +3,8 @@ Many tiny tasks
 ===============
 
 Sixty tasks with six training rows each: too few for a model of their own, too different for one
-model of all. ``relation="mixed"`` has one common function and deviations of one size, as a
-mixed-effects model has, so its number of weights does not grow with the tasks.
+model. ``relation="mixed"`` has one common function and deviations of one variance, like a
+mixed-effects model, so its number of weights does not grow with the tasks.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """
-A kernel of one's own
-=====================
+A kernel of your own
+====================
 
 Any positive semi-definite function of two sets of rows is a kernel. A periodic one of period 1
 joins two Gaussians, and every task takes the one that it needs.
@@ -29,7 +29,7 @@ model.fit(x, y, task=task)
 print(model.weights_table().round(2))
 
 # %%
-# The periodic kernel goes on where there are no data.
+# The periodic kernel extrapolates.
 figure = Figure(figsize=(8.5, 3.2), layout="constrained")
 grid = np.linspace(0.0, 6.0, 300)[:, None]
 for ax, name in zip(figure.subplots(1, 2), ("tide", "growth")):

@@ -3,8 +3,7 @@ Comparing methods with statistics
 =================================
 
 ``paper.run`` repeats the paper's protocol on any data: random splits, parameters chosen on
-validation rows, scores on test rows. ``findings`` says in words what Friedman's and Holm's tests
-make of it.
+validation rows, scores on test rows. ``findings`` reports Friedman's and Holm's tests in words.
 """
 
 import kernelhood as kh

@@ -2,8 +2,8 @@
 Tasks on a map
 ==============
 
-Twelve stations stand along a river, and neighbours are alike. ``TaskGraph`` takes who is next to
-whom; a station without data is predicted by its neighbours.
+Twelve stations stand along a river, and neighbours are alike. ``TaskGraph`` takes pairs of
+neighbours; a station without data is predicted by its neighbours.
 """
 
 import numpy as np

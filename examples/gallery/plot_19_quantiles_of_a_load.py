@@ -7,7 +7,7 @@ not enough: ``predict_quantiles`` of ``KernelhoodRegressor`` gives a fan that ne
 ``predict_interval`` an interval that holds the load about as often as asked.
 
 The zones are made up, so that the example runs everywhere; ``examples/fan_chart.py`` draws the same
-picture for the data set Load where its files are present.
+picture for the data set Load if its files are present.
 """
 
 import numpy as np

@@ -3,8 +3,8 @@ Many samples with low rank
 ==========================
 
 Kernel matrices grow with the square of the samples. With ``operator=Landmarks(...)`` every kernel
-is seen through a few landmarks instead, and time and memory grow with the samples only; beyond
-20,000 samples this is the default. The certificate still holds, for the problem with the
+is approximated by its values at a few landmarks, and time and memory are linear in the samples;
+beyond 20,000 samples this is the default. The certificate holds for the problem with the
 approximate kernels, and ``approximation_`` tells how much of each kernel the landmarks keep.
 """
 

@@ -2,7 +2,7 @@
 A search on a Dask cluster
 ==========================
 
-The splits and paths of a search know nothing of each other, so they can run anywhere. Inside
+The splits and paths of a search are independent, so they can run anywhere. Inside
 ``on_cluster`` whatever has ``n_jobs`` works on the cluster. Here the cluster lives in this process,
 on the loopback address; on your own, give the address that ``dask scheduler`` prints.
 """

@@ -1,24 +1,70 @@
-"""The one place that says how numerical code is compiled."""
+"""The one place that says how numerical code is compiled.
+
+Numba is imported when something is compiled, not before: importing it takes a third as long as
+importing scikit-learn, and much of the library does without it.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache, cached_property, update_wrapper
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
-
-import numba
-from numba.core import event
-from numba.misc.appdirs import AppDirs
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-#: The functions are never called from C, and the wrapper for that takes long to compile.
+#: Nobody calls the functions from C, and to make that possible takes long to compile.
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _INNER: Any = {"no_cpython_wrapper": True}
+
+
+class Compiled(Generic[P, R]):
+    """A function that Numba compiles when it is first called, or first used by another one.
+
+    Parameters
+    ----------
+    function : callable
+        At the top level of its module.
+    options : dict
+        What `numba.njit` takes.
+    """
+
+    def __init__(self, function: Callable[P, R], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function, self._options = function, options
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.dispatcher(*args, **kwargs)
+
+    @cached_property
+    def dispatcher(self) -> Callable[P, R]:
+        """What Numba makes of the function."""
+        return cast(Callable[P, R], _numba().njit(**self._options)(self._function))
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What compiled functions that call this one ask for."""
+        return cast(Any, self.dispatcher)._numba_type_
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__  # pickled by its name, as functions are
+
+
+@cache
+def _numba() -> Any:
+    """Return the module, which from now on tells of what it compiles."""
+    import numba
+    from numba.core import event
+
+    class Listener(_FirstCompilation, event.Listener):
+        pass
+
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+    return numba
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -26,7 +72,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
     That takes half the time to compile. Literal numbers as arguments make a version of their own.
     """
-    return cast(Callable[P, R], numba.njit(**_OPTIONS, **_INNER)(function))
+    return Compiled(function, {**_OPTIONS, **_INNER})
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -36,7 +82,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     follows IEEE rules, as in NumPy, instead of raising. Plain arrays and numbers compile much
     faster than tuples of arrays, and so do loops than calls of NumPy.
     """
-    return cast(Callable[P, R], numba.njit(cache=True, **_OPTIONS)(function))
+    return Compiled(function, {"cache": True, **_OPTIONS})
 
 
 def _first_time() -> bool:
@@ -44,8 +90,9 @@ def _first_time() -> bool:
 
     A file beside what numba keeps on disk tells. If none can be written, the answer is yes.
     """
-    config: Any = numba.config
-    apps: Any = AppDirs
+    from numba.misc.appdirs import AppDirs
+
+    config, apps = _numba().config, cast(Any, AppDirs)
     folders = [Path(__file__).parent / "__pycache__"]
     folders.append(Path(apps(appname="numba", appauthor=False).user_cache_dir))
     if config.CACHE_DIR:
@@ -62,7 +109,7 @@ def _first_time() -> bool:
     return True
 
 
-class _FirstCompilation(event.Listener):
+class _FirstCompilation:
     """Say once that code of this library is being compiled, to explain the wait.
 
     Numba tells of compilations only: what it finds on disk stays silent.
@@ -86,6 +133,3 @@ class _FirstCompilation(event.Listener):
 
     def on_end(self, event: Any) -> None:
         pass
-
-
-event.register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call]

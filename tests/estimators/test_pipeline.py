@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -15,6 +16,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.fixes import parse_version
 
 import kernelhood as kh
 from tests.references import make_samples
@@ -115,12 +117,19 @@ def test_routing_of_sample_weights(measured):
         np.testing.assert_array_equal(fitted.weights_, expected.weights_)
 
 
-def test_routing_through_a_pipeline_and_a_search(labelled):
+#: Before 1.8 scikit-learn's searches do not ask a pipeline what it routes to `score`.
+SCORERS = [None] if parse_version(sklearn.__version__) >= parse_version("1.8") else []
+
+
+@pytest.mark.parametrize("scoring", [*SCORERS, kh.task_scorer("accuracy")])
+def test_routing_through_a_pipeline_and_a_search(labelled, scoring):
     with config_context(enable_metadata_routing=True):
         model = kh.MTONMKLClassifier(kernels="paper").set_fit_request(task=True)
         model = model.set_predict_request(task=True).set_score_request(task=True)
         pipe = make_pipeline(StandardScaler(), model)
-        search = GridSearchCV(pipe, {"mtonmklclassifier__C": [1e-4, 10.0]}, cv=FOLDS)
+        search = GridSearchCV(
+            pipe, {"mtonmklclassifier__C": [1e-4, 10.0]}, cv=FOLDS, scoring=scoring
+        )
         search.fit(labelled.X, labelled.y, task=labelled.task)
         assert search.best_params_ == {"mtonmklclassifier__C": 10.0}
         predicted = search.best_estimator_.predict(labelled.X, task=labelled.task)

@@ -74,7 +74,7 @@ def test_dates_are_named_and_refused(data):
 
 
 def test_missing_values_are_named_with_what_to_do(data):
-    frame = pd.DataFrame(data.X, columns=["a", "b", "c"])
+    frame = pd.DataFrame(data.X.copy(), columns=["a", "b", "c"])
     frame.loc[3, "b"] = np.nan
     with pytest.raises(ValueError, match="'b' holds missing values. Set missing=\"indicator\""):
         kh.MTONMKLRegressor().fit(frame, data.y)

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import kernelhood as kh
+from kernelhood.operators.choice import Sizes
 
 
 def test_landmarks_of_ones_own_count_themselves():
@@ -37,3 +38,9 @@ def test_equal_choices_are_equal():
 def test_what_is_wrong_is_named(make, wanted):
     with pytest.raises(ValueError, match=wanted):
         make()
+
+
+def test_memory_of_many_landmarks_is_that_of_their_normal_equations():
+    few, many = (Sizes(10, 10, 3, count, 1e6).low_rank for count in (1_000, 2_000))
+    assert few == pytest.approx(4 * 3_000**2 * 8 / 2**20, rel=0.01)
+    assert many == pytest.approx(4.0 * few, rel=0.01)

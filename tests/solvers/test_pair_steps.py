@@ -191,7 +191,7 @@ def test_the_gap_that_ends_the_steps_is_the_duality_gap(kind):
     Kv, edges = rng.normal(size=30), rng.normal(size=(2, 2))
     state = np.zeros((9, 30))
     state[:5] = v, Kv, loss.target, loss.lower, loss.upper
-    gap = getattr(_gap, "py_func", _gap)  # compiled into its callers only
+    gap = _gap.__wrapped__  # compiled into its callers only
     found = gap(state, loss.epsilon, loss.group_starts, edges)
     rest = loss.target - Kv - np.repeat(edges.mean(axis=1), [12, 18])
     above, below = np.maximum(0.0, rest - loss.epsilon), np.maximum(0.0, -rest - loss.epsilon)

@@ -278,7 +278,7 @@ class AdditiveFunction:
 
     @property
     def _noise_of(self) -> Array:
-        """The noise of every target, one a row."""
+        """The noise of every target, one for each row."""
         return np.broadcast_to(self.noise, self.a.shape).T
 
     @property

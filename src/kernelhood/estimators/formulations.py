@@ -37,7 +37,7 @@ class Coefficients(NamedTuple):
 
 
 class Formulation(ABC):
-    """How the paper's iteration is read as a problem.
+    """Which problem we take the paper to solve.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def as_formulation(formulation: str | Formulation) -> Formulation:
 
 
 def in_domain(formulation: str | Formulation, eta: Any, beta: Any) -> Any:
-    """Return whether a formulation's problem has a minimum; no name that is not one has."""
+    """Return whether a formulation's problem has a minimum; False for unknown names."""
     known = isinstance(formulation, Formulation) or formulation in FORMULATIONS
     return as_formulation(formulation).in_domain(eta, beta) if known else False
 

@@ -1,4 +1,4 @@
-"""The estimators of the first line: an additive model of all tasks, learned by its evidence.
+"""The two estimators without tuning: an additive model of all tasks, learned by its evidence.
 
     y = common function + function of the group + function of the task + occasion + noise
 

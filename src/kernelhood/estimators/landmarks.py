@@ -150,7 +150,7 @@ class LandmarkMaps:
         X : ndarray or CSR matrix of shape (n, n_features)
             The points.
         out : ndarray of shape (n, n_columns), optional
-            Room to write to, of any precision.
+            Buffer to write to, of any precision.
         """
         found = np.empty((X.shape[0], int(self.starts[-1]))) if out is None else out
         step = self.rows_at_once
@@ -458,7 +458,7 @@ class JointLowRank(JointKernels):
         return span_rank(A) if np.any(A) else 0
 
     def cross(self, X: Sequence[Any]) -> Sequence[Array | None]:
-        """Return the features of sets of other points, None without room."""
+        """Return the features of sets of other points, None if they do not fit."""
         ends = np.cumsum([points.shape[0] for points in X])
         if ends[-1] * float(self.landmarks.starts[-1]) * 8 / _MEGABYTE > self.cache_size:
             return [None] * len(X)

@@ -132,7 +132,7 @@ def stacked_classes(classes: list[AnyArray]) -> AnyArray:
 
 
 def told_classes(values: Array, which: AnyArray | None, classes: list[AnyArray]) -> AnyArray:
-    """Return the classes that decision values tell: by their sign, or the largest of several.
+    """Return the classes of decision values: by their sign, or the largest of several.
 
     Parameters
     ----------

@@ -493,7 +493,7 @@ class JointKernels:
         return span_rank(A) if np.any(A) else 0
 
     def cross(self, X: Sequence[Any]) -> Sequence[Array | None]:
-        """Return the kernels between sets of other points and all of these, None without room."""
+        """Return the kernels of other points with all of these, None if they do not fit."""
         ends = np.cumsum([points.shape[0] for points in X])
         if self._size(ends[-1], self.kernels.n_points) > self.cache_size:
             return [None] * len(X)

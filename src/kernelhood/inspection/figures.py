@@ -269,12 +269,12 @@ def plot_task_map(similarity: Array, task_names: Sequence[Any], *, ax: Any = Non
         ax, shown, limits=limits, colours=style.LIKENESS_MAP, inches=(side, side)
     )
     _name_both(ax, [task_names[place] for place in order], side, "", "")
-    style.colour_bar(ax, image, "likeness of tasks")
+    style.colour_bar(ax, image, "similarity of tasks")
     return ax
 
 
 def _map_axes(ax: Any, task_names: Sequence[Any]) -> tuple[Any, float]:
-    """Return axes for a map and its side in inches; new ones leave room for the names."""
+    """Return axes for a map and its side in inches; new ones leave space for the names."""
     if ax is not None:
         return ax, min(style.size_of(ax))
     side = float(np.clip(0.42 * len(task_names), 2.4, 8.0))
@@ -381,7 +381,7 @@ def _draw_shares(ax: Any, weights: Array, kernel_names: Sequence[str], best: int
 
 MAIN, WARM, BAD = style.COLOURS[0], style.COLOURS[1], style.COLOURS[2]
 _SIZE = (5.0, 3.6)
-#: Years that are drawn as dates, with room for the margins of a figure.
+#: Years that are drawn as dates, with space for the margins of a figure.
 _YEARS, _DAYS_OF_A_YEAR = (1000.0, 9000.0), 365.2425
 #: With so many tasks each is named, or has a bar.
 _FEW_TASKS, _BARS, _NAMED = 8, 30, 5

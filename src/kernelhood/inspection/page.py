@@ -214,7 +214,7 @@ def _map(found: Inspection) -> list[str]:
     caption = (
         f"The brighter, the more alike: {found.likeness}. The tree joins tasks that are alike."
     )
-    drawing = svg(plot_task_map(alike, found.tasks), "likeness of tasks, with a tree")
+    drawing = svg(plot_task_map(alike, found.tasks), "similarity of tasks, with a tree")
     return [title, figure("task-map", drawing, caption)]
 
 

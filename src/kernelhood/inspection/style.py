@@ -143,7 +143,7 @@ def name_ticks(axis: Any, names: Sequence[Any], *, inches: float, what: str = "t
     labels = short_names(names)
     room = 72.0 * inches / max(len(labels), 1)
     font = _SMALL if room >= _LINE * _SMALL else _TINY
-    # A little is taken off the room: legends and labels may yet shrink the axes.
+    # A little space is left: legends and labels may yet shrink the axes.
     step = max(math.ceil(len(labels) / _MOST_NAMES), math.ceil(_LINE * font / (0.8 * room)))
     places = list(range(0, len(labels), step))
     shown = [labels[place] for place in places]
@@ -198,7 +198,7 @@ def draw_map(
     colours: str,
     inches: tuple[float, float],
 ) -> Any:
-    """Draw a heat map with a number in every cell that has the room, and return the image.
+    """Draw a heat map with a number in every cell that is large enough, and return the image.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ class AutoBank:
             yield label, Linear(columns=own)
 
     def _singles(self, layout: Layout, room: int) -> list[Named]:
-        """Return the kernels on single columns, as many as there is room for."""
+        """Return the kernels on single columns, as many as fit."""
         columns = layout.different
         if layout.is_sparse:
             columns = columns[~layout.rare[columns]]

@@ -417,7 +417,7 @@ class KernelBank(Sequence[Kernel]):
         X, Z : array-like or CSR matrix of shape (n, n_features) and (m, n_features)
             The points; Z = None stands for X.
         out : ndarray of shape (n_kernels, n, m), optional
-            Room to write the stack to.
+            Buffer to write the stack to.
 
         Returns
         -------

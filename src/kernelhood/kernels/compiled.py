@@ -86,7 +86,7 @@ def _add(values: Array, factor: float, row: Array) -> None:
 
 
 def room_for_powers(n: int) -> tuple[Indices, Array]:
-    """Return room for n powers of two as `exponentials` asks for it."""
+    """Return a buffer for n powers of two as `exponentials` asks for it."""
     powers = np.empty(n, dtype=np.int64)
     return powers, powers.view(np.float64)
 
@@ -104,7 +104,7 @@ def exponentials(values: Array, powers: Indices, scales: Array) -> None:
     values : ndarray of shape (n,)
         Exponents, replaced in place.
     powers, scales : ndarray of int64 and of float, shape (at least n,)
-        Room for the powers of two, and the same room read as floating-point numbers.
+        Buffer for the powers of two, and the same buffer read as floating-point numbers.
     """
     for j in range(values.shape[0]):
         x = values[j] if values[j] > _LEAST_EXPONENT else _LEAST_EXPONENT

@@ -195,7 +195,7 @@ def fill_row(
     point : ndarray of int
         The points of the samples; none if the samples are the points.
     room, where : ndarray of shape (n_kernels,)
-        Room for the weights between two cells, and for the kernels that have one.
+        Buffer for the weights between two cells, and for the kernels that have one.
     """
     n_points, n_cells, own, p = stacked.shape[1], starts.shape[0] - 1, 0, i
     while starts[own + 1] <= i:
@@ -328,7 +328,7 @@ class KernelOperator(ABC):
 
     @abstractmethod
     def row_buffer(self) -> Array:
-        """Return room for the rows of a combination."""
+        """Return a buffer for the rows of a combination."""
 
     @property
     def stacked(self) -> AnyArray:

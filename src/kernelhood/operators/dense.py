@@ -259,7 +259,7 @@ class DenseKernels(KernelOperator):
         return np.ascontiguousarray(found, dtype=np.float64)
 
     def row_buffer(self) -> Array:
-        """Return room for all rows, as exact as the kernel matrices are."""
+        """Return a buffer for all rows, as exact as the kernel matrices are."""
         return np.empty((self.n_samples, self.n_samples), dtype=self.Ks.dtype)
 
     @cached_property

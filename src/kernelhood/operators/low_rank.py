@@ -176,7 +176,7 @@ class LowRankKernels(KernelOperator):
         return found
 
     def row_buffer(self) -> Array:
-        """Return no room: rows of a combination are never kept."""
+        """Return an empty buffer: rows of a combination are never kept."""
         return np.empty((0, self.n_samples))
 
     def restricted(self, where: Indices) -> LowRankKernels:

@@ -59,7 +59,7 @@ class OnDemandKernels(KernelOperator):
         return self._fill
 
     def row_buffer(self) -> Array:
-        """Return room for as many rows as may be kept."""
+        """Return a buffer for as many rows as may be kept."""
         kept = rows_that_fit(self.n_samples, self.megabytes, self.dtype)
         return np.empty((kept, self.n_samples), dtype=self.dtype)
 

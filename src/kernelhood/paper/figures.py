@@ -454,7 +454,7 @@ def _name_rows(ax: Any, shown: Sequence[str], n_tasks: int) -> None:
 
 
 def _scale(lines: Any) -> float:
-    """Return what scores are multiplied by in print."""
+    """Return what scores are multiplied by in figures."""
     return 100.0 if unit(lines["metric"].iloc[0]).endswith("%") else 1.0
 
 

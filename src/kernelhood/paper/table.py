@@ -286,7 +286,7 @@ def _metric_of(results: Any, dataset: str) -> str:
 
 
 def _scale_of(metric: str) -> float:
-    """Return what scores are multiplied by in print: 100 for those in percent."""
+    """Return what scores are multiplied by in tables: 100 for those in percent."""
     return 100.0 if metric in METRICS and METRICS[metric].percent else 1.0
 
 

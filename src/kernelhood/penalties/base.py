@@ -1,4 +1,4 @@
-"""What a penalty of the kernel weights has to say; one file a penalty.
+"""What a penalty of the kernel weights has to say; one file for each.
 
 Every model of this library minimises ``S(weights) + R(weights)`` over a convex set of weights,
 where S is the optimal value of one or more SVMs with the combined kernel. S is convex and falls in

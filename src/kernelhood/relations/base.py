@@ -56,7 +56,7 @@ class Newcomer:
 
 
 class TaskRelation(ABC):
-    """How tasks relate; one file a relation.
+    """How tasks relate; one file for each.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tasks whose likeness is known: by a matrix, or by a kernel between descriptors."""
+"""Tasks whose similarity is known: by a matrix, or by a kernel between descriptors."""
 
 from __future__ import annotations
 
@@ -378,8 +378,8 @@ class TaskInputs(Effects):
     --------
     >>> inputs = [np.zeros((3, 1)), np.ones((3, 1)), np.full((3, 1), 9.0)]
     >>> relation = TaskInputs().seen(["a", "b", "c"], inputs)
-    >>> likeness = relation.matrices(["a", "b", "c"])[1]
-    >>> bool(likeness[0, 1] > likeness[0, 2])
+    >>> alike = relation.matrices(["a", "b", "c"])[1]
+    >>> bool(alike[0, 1] > alike[0, 2])
     True
     """
 

@@ -163,7 +163,7 @@ def paper_grid(method: str = "mt-onmkl") -> dict[str, list[Any]]:
     C runs over :math:`2^{-13}, \dots, 2^{13}` for every method, eta and beta over
     :math:`2^0, \dots, 2^{40}`, RPKL's spread level over 1, 2, 3. The paper gives no grid for
     ONJKL's rho: :math:`2^{-10}, 2^{-6}, \dots, 2^{30}` are used, and 1/2, for which the matrix is
-    that of print, :math:`K + (Y\alpha)(Y\alpha)'`.
+    the printed one, :math:`K + (Y\alpha)(Y\alpha)'`.
 
     Parameters
     ----------

@@ -429,7 +429,7 @@ class LeastSquares(Block):
         )
 
     def _matrix(self, theta: Array, jitter: float) -> Array:
-        """Return ``K + diag(1 / cost)`` in the room for rows, made definite if it has to be."""
+        """Return ``K + diag(1 / cost)`` in the buffer for rows, made definite if it has to be."""
         operator, rows = self.operator, self._rows
         assert rows is not None
         kernel = operator.combined(theta, 0.0, rows)

@@ -373,7 +373,7 @@ class Point:
 
     @property
     def _noise_of(self) -> Array:
-        """The noise of every target, one a row."""
+        """The noise of every target, one for each row."""
         return np.broadcast_to(self.model.noise, self.model.z.shape).T
 
     @property

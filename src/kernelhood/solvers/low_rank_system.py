@@ -133,7 +133,7 @@ class OwnParts:
     def half(self, cells: range, G: Array) -> tuple[Array, list[Array]]:
         """Return P and some H with ``G'(diag(d) + NN')^-1 G = P'P - sum H'H`` over some cells.
 
-        P stands in room that the next call takes again: new memory costs as much as the numbers.
+        P stands in a buffer that the next call uses again: new memory costs as much as the numbers.
         """
         if self._room.shape != G.shape:
             self._room = np.empty(G.shape)

@@ -257,7 +257,7 @@ def _take_steps(
 #
 # If the kernel is evaluated when needed, few samples take part at a time. Most stay at a bound
 # or
-# at zero with room to spare, and an SVM on the others needs only the kernel between these. The
+# at zero with a margin, and an SVM on the others needs only the kernel between these. The
 # products that the weights need anyway then tell which of the samples that were left out have to
 # take
 # part after all.
@@ -411,7 +411,7 @@ def part_of(
     samples : ndarray of int
         Those that are wanted, ascending.
     room : ndarray
-        Room for the rows of all samples; shorter rows are more.
+        Buffer for the rows of all samples; shorter rows are more.
     """
     some, size = operator.at(samples), max(len(samples), 1)
     n_rows = min(size, room.size // size)
@@ -457,7 +457,7 @@ def solve_by_parts(
     gap_tol : float
         Absolute duality gap to reach.
     room : ndarray
-        Room for rows of the kernel.
+        Buffer for rows of the kernel.
     exact : bool
         Whether to go for an interior point at once.
 

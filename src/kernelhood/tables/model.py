@@ -44,7 +44,8 @@ def warn_of_unseen(names: AnyArray) -> None:
     if new:
         warnings.warn(
             f"tasks not seen in fit are predicted by what all tasks share: {some_of(new)}. "
-            "unseen='shared' does so without a warning, and unseen='error' refuses them.",
+            "unseen='shared' (--unseen shared) does so without a warning, and unseen='error' "
+            "refuses them.",
             UserWarning,
             stacklevel=3,
         )
