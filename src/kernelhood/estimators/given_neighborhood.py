@@ -53,9 +53,9 @@ class GivenNeighborhood(ABC):
         """
         return self
 
-    @abstractmethod
     def at(self, problem: TaskProblem) -> Array:
         """Return Khat_t between the samples of a task."""
+        return checked_matrix(self.between(problem.X, problem.X, problem.name), problem.name)
 
     @abstractmethod
     def between(self, X: Any, Z: Any, task: Hashable) -> Array:
@@ -74,10 +74,6 @@ class KernelNeighborhood(GivenNeighborhood):
     ) -> GivenNeighborhood:
         """Return the same with column names replaced by numbers."""
         return KernelNeighborhood(self.bank.resolved(names), self.weights)
-
-    def at(self, problem: TaskProblem) -> Array:
-        """Return the combination between the samples of a task."""
-        return checked_matrix(self.between(problem.X, problem.X, problem.name), problem.name)
 
     def between(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the combination at any points."""
@@ -107,10 +103,6 @@ class ModelNeighborhood(GivenNeighborhood):
                 "them the same names and order."
             )
         return self
-
-    def at(self, problem: TaskProblem) -> Array:
-        """Return the model's kernel between the samples of a task."""
-        return checked_matrix(self.between(problem.X, problem.X, problem.name), problem.name)
 
     def between(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the kernel of the task of this name, or the mean of all."""
