@@ -148,3 +148,12 @@ def test_columns_without_names_are_drawn_by_number():
     assert first.get_xlabel() == second.get_xlabel() == "column 1"
     with pytest.raises(ValueError, match="column=2 is not"):
         model.plot_effect(2)
+
+
+def test_an_effect_names_the_class_whose_probability_it_is(three_classes):
+    most = three_classes.classes_[np.bincount(three_classes._truth).argmax()]
+    label = three_classes.plot_effect("size").get_ylabel()
+    assert label == f"probability of {most}, not another"
+    X, y, task = table()
+    two = kh.KernelhoodClassifier().fit(X[["size"]], np.where(y > 4.0, "yes", "no"), task=task)
+    assert two.plot_effect("size").get_ylabel() == "probability of yes"
