@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 import kernelhood as kh
 from kernelhood.estimators.base import MultiTaskModel
 from kernelhood.estimators.data import TaskSolution
+from kernelhood.estimators.docs import estimator
 from kernelhood.estimators.formulations import Coefficients, Formulation
 from kernelhood.estimators.method import Method
 from kernelhood.losses import Loss, box_loss
@@ -43,10 +44,6 @@ class Quantile(Loss):
     """The pinball loss."""
 
     level: float
-
-    @property
-    def key(self):
-        return "quantile", self.level
 
     def box(self, target, cost):
         return box_loss(target, -(1.0 - self.level) * cost, self.level * cost)
@@ -111,25 +108,14 @@ class SumToOne(Method):
         return TaskSolution(solve(task, start=start, tol=self.tol, max_iter=self.max_iter))
 
 
+@estimator
 class SumToOneRegressor(RegressorMixin, MultiTaskModel):
+    """Support vector regression with kernel weights that sum to one."""
+
     _method = SumToOne
     score = MultiTaskModel.score
 
-    def __init__(
-        self,
-        *,
-        kernels="auto",
-        C=1.0,
-        epsilon=0.1,
-        tol=1e-3,
-        max_iter=100,
-        task_column=None,
-        n_jobs=None,
-        verbose=False,
-    ):
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.tol, self.max_iter, self.task_column = tol, max_iter, task_column
-        self.n_jobs, self.verbose = n_jobs, verbose
+    epsilon: float = 0.1
 
 
 def searched(model, grid, data):

@@ -1,4 +1,4 @@
-"""Optional dependencies, and files that are written whole or not at all."""
+"""Optional dependencies, tables of text, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -36,6 +37,37 @@ def import_extra(module: str, extra: str) -> Any:
         raise ImportError(
             f"{module} is needed here and is not installed: pip install 'kernelhood[{extra}]'"
         ) from error
+
+
+def aligned(rows: Sequence[Sequence[str]], *, ragged: bool = False) -> list[str]:
+    """Return rows of cells as lines of aligned columns: names to the left, numbers to the right.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        The cells; a head is the first row.
+    ragged : bool
+        Whether the last column holds text of any length, and is left as it is.
+
+    Examples
+    --------
+    >>> aligned([["task", "rows"], ["a", "12"]])
+    ['task  rows', 'a       12']
+    """
+    widths = [max(map(_width_of, column)) for column in zip(*rows, strict=True)]
+    if ragged:
+        widths[-1] = 0
+    lines = []
+    for row in rows:
+        blanks = [" " * (width - _width_of(cell)) for cell, width in zip(row, widths, strict=True)]
+        others = [blank + cell for blank, cell in zip(blanks[1:], row[1:], strict=True)]
+        lines.append("  ".join([row[0] + blanks[0], *others]).rstrip())
+    return lines
+
+
+def _width_of(text: str) -> int:
+    """Return how many places of a terminal a text takes."""
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 
 @contextmanager

@@ -11,8 +11,7 @@ import kernelhood as kh
 from kernelhood.estimators import functions as many_samples
 from kernelhood.estimators import landmarks as features
 from kernelhood.estimators.landmarks import LandmarkMaps, choose_landmarks
-from kernelhood.losses import BoxLoss, Loss
-from kernelhood.losses.base import box_loss
+from kernelhood.losses import BoxLoss, Loss, box_loss
 from kernelhood.operators import choice as capacity
 
 N_TASKS, SIZE = 4, 15

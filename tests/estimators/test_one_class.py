@@ -7,7 +7,7 @@ import pytest
 
 import kernelhood as kh
 from kernelhood.estimators import METHODS
-from kernelhood.estimators.data import completed_classes
+from kernelhood.estimators.targets import completed_classes
 from kernelhood.relations import SharedFunctions
 
 CORRECTED = {"formulation": "corrected", "beta": 0.01}

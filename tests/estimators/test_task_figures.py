@@ -6,7 +6,7 @@ import pytest
 
 import kernelhood as kh
 from kernelhood.estimators.parts import columns_that_matter, effect_of, values_at
-from kernelhood.estimators.task_figures import COVERAGES, class_reliability, interval_coverage
+from kernelhood.estimators.trust import COVERAGES, class_reliability, interval_coverage
 
 N = 120
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kernelhood as kh
+from kernelhood.estimators.trust import columns_of
 from kernelhood.inspection.contents import (
     _notes,
     alike_in,
@@ -13,7 +14,7 @@ from kernelhood.inspection.contents import (
     to_text,
 )
 from kernelhood.inspection.page import shade, to_html
-from kernelhood.tables.judging import worth_a_look
+from kernelhood.tables.fitting import worth_a_look
 
 
 def test_the_page_opens_with_the_answer(page_file, inspection):
@@ -66,14 +67,15 @@ def test_notes_name_tasks_that_sharing_hurts(inspection):
     assert "task mean predicts left-out rows better in 4 tasks" in "\n".join(_notes(worse, True))
 
 
-def test_a_column_that_decides_is_seen_to(model):
+def test_a_column_that_decides_is_seen_to():
     from kernelhood.tables import fit_table
 
     rng = np.random.default_rng(0)
     table = pytest.importorskip("pandas").DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
     table = table.assign(shop=["x", "y"] * 30, sold=3.0 * table["b"])
-    usage = fit_table(table, task="shop", target="sold").record["usage"]
-    assert all(np.argmax(own) == 1 and own[1] > 0.5 for own in usage["tasks"].values())
+    model = fit_table(table, task="shop", target="sold")
+    assert columns_of(model.estimator)[0] == "b"
+    assert not any("depend on any column" in note for note in model.record["notes"])
 
 
 def test_names_are_text_and_no_html(page_file, inspection):

@@ -1,7 +1,7 @@
 import numpy as np
 
 from kernelhood.operators import one_task
-from kernelhood.operators.base import combined_block, combined_matrix, fill_rows
+from kernelhood.operators.base import combined_matrix, fill_rows
 from tests.solvers.problems import combination
 
 
@@ -58,7 +58,7 @@ def test_diagonal_block_and_products():
     np.testing.assert_allclose(kernel.diagonal, np.diag(K) + 0.3)
     where = np.array([1, 4])
     ridged = K + 0.3 * np.eye(5)
-    np.testing.assert_allclose(combined_block(kernel, where), ridged[np.ix_(where, where)])
+    np.testing.assert_allclose(one_task(Ks).block(kernel, where), ridged[np.ix_(where, where)])
     v, products = rng.normal(size=5), np.ones((3, 5))
     v[2] = 0.0
     one_task(Ks).add_products(v, products)

@@ -96,13 +96,6 @@ def test_traces_and_the_samples_they_are_summed_over(example):
     np.testing.assert_array_equal(counts, expected)
 
 
-def test_the_samples_of_a_task():
-    kernels, _ = kernels_of("some tasks", "shared")
-    assert kernels.samples_of(0) == [slice(0, 11)]
-    assert kernels.samples_of(1) == []
-    assert kernels.samples_of(2) == [slice(11, 19)]
-
-
 def test_a_task_on_its_own_is_plain():
     kernels, _ = kernels_of("one task", "shared")
     alone = one_task(kernels.Ks)

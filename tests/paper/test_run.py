@@ -79,7 +79,7 @@ def test_metrics_and_fraction_reach_the_rows(tiny):
 
 def test_classes_need_not_be_split_alike(tiny):
     """Each task has 20 rows of either class: 4 of each train if they are split alike."""
-    split = importlib.import_module("kernelhood.paper.jobs").split_rows
+    split = importlib.import_module("kernelhood.paper.protocol").split_rows
     jobs = [plan({"tiny": tiny}, "itl", stratify=one, runs=1)[0] for one in (True, False)]
     seen = []
 
@@ -90,7 +90,7 @@ def test_classes_need_not_be_split_alike(tiny):
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelhood.paper.jobs.split_rows", noted)
+        patch.setattr("kernelhood.paper.protocol.split_rows", noted)
         scores = [row["score"] for job in jobs for row in do_jobs([job])]
     counts = [min(one.count(value) for value in set(tiny.y)) for one in seen]
     assert [len(one) for one in seen] == [8, 8]

@@ -14,7 +14,7 @@ from kernelhood.penalties import (
     SharedSimplices,
     Simplex,
 )
-from kernelhood.penalties.quadratic import nearest_weights
+from kernelhood.penalties.priced import nearest_weights
 
 N = 6
 SIZES = np.array([1e-6, 1e6, 1.0, 1e-3, 1e3, 1e-5])

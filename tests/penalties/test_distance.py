@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kernelhood.penalties.quadratic import Distance, nearest_weights
+from kernelhood.penalties.priced import Distance, nearest_weights
 from tests.penalties.examples import N, ladder
 
 

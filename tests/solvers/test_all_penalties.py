@@ -10,13 +10,12 @@ from sklearn.datasets import load_wine
 
 import kernelhood as kh
 from kernelhood.losses import EpsilonInsensitive, Hinge
-from kernelhood.losses.base import best_intercepts, total_loss
 from kernelhood.operators import one_task
 from kernelhood.penalties import Concave, Fixed, Linear, LpBall, Quadratic, SharedSimplices, Simplex
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.warm_start import valued
+from kernelhood.solvers.problem import Problem, valued
+from tests.primal import best_intercepts, total_loss
 from tests.solvers.problems import LOSSES, feasible, gram, loss_of, points, stack
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from kernelhood.losses.base import best_intercepts, dual_gain, total_loss
+from kernelhood.losses import dual_gain
 from kernelhood.operators import one_task
 from kernelhood.solvers.block import Block
 from tests.operators.examples import kernels_of, written_out
+from tests.primal import best_intercepts, total_loss
 from tests.solvers.problems import LOSSES, block_of, feasible, loss_of, points, stack
 
 each_loss = pytest.mark.parametrize("kind", LOSSES)

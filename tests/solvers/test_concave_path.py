@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from kernelhood.operators import one_task
 from kernelhood.penalties import Concave, Simplex
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave, solved_rewards
-from kernelhood.solvers.warm_start import carried_start, valued
+from kernelhood.solvers.problem import carried_start, valued
 from tests.solvers.problems import (
     LOSSES,
     block_of,

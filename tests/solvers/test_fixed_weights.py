@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelhood.solvers.warm_start import valued
+from kernelhood.solvers.problem import valued
 from tests.references import svm
 from tests.solvers.problems import (
     LOSSES,

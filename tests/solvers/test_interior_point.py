@@ -1,11 +1,18 @@
 import numpy as np
 import pytest
 
-from kernelhood.losses import Hinge
-from kernelhood.losses.base import best_intercepts, dual_gain, svm_gap
+from kernelhood.losses import Hinge, dual_gain
 from kernelhood.solvers import interior_point
-from kernelhood.solvers.interior_point import near, sides_of, solve_interior_point
+from kernelhood.solvers.interior_point import DenseSystem, near, sides_of, solve_interior_point
+from tests.primal import best_intercepts, svm_gap
 from tests.solvers.problems import LOSSES, feasible, loss_of, points, stack
+
+
+def solved(K, loss, tol, **settings):
+    system = DenseSystem(K, loss.group_starts)
+    v, Kv = solve_interior_point(system, loss, tol, **settings)
+    np.testing.assert_allclose(Kv, K @ v, atol=1e-12 * np.abs(K).max())
+    return v
 
 
 def gap_of(K, loss, v):
@@ -19,7 +26,7 @@ def test_the_gap_is_reached_however_ill_conditioned(kind, kernel, scale):
     X, sign = points(60)
     K, loss = scale * stack(X)[kernel], loss_of(kind, X, sign, 1.0)
     tol = 1e-5 * len(X)
-    v = solve_interior_point(K, loss, tol)
+    v = solved(K, loss, tol)
     assert feasible(v, loss)
     assert gap_of(K, loss, v) <= tol
 
@@ -27,7 +34,7 @@ def test_the_gap_is_reached_however_ill_conditioned(kind, kernel, scale):
 def test_entries_at_a_bound_are_exactly_there():
     X, sign = points(60)
     loss = Hinge().box(sign, np.full(60, 3.0))
-    v = solve_interior_point(stack(X).mean(axis=0), loss, 1e-6)
+    v = solved(stack(X).mean(axis=0), loss, 1e-6)
     bound = loss.lower + loss.upper
     assert np.sum(v == 0.0) > 5
     assert np.sum(v == bound) > 5
@@ -36,14 +43,14 @@ def test_entries_at_a_bound_are_exactly_there():
 def test_it_stops_at_rounding_level_when_asked_for_too_much():
     X, sign = points(40)
     K, loss = 1e4 * stack(X)[0], loss_of("epsilon-insensitive", X, sign, 1.0)
-    v = solve_interior_point(K, loss, 1e-18)
+    v = solved(K, loss, 1e-18)
     assert feasible(v, loss)
     assert gap_of(K, loss, v) <= 1e-4 * dual_gain(v, loss)
 
 
 def test_a_matrix_that_is_not_positive_leaves_a_feasible_point():
     loss = Hinge().box(np.array([1.0, -1.0, 1.0]), np.ones(3))
-    v = solve_interior_point(-1e3 * np.eye(3), loss, 1e-6)
+    v = solved(-1e3 * np.eye(3), loss, 1e-6)
     assert np.all(v >= loss.lower)
     assert np.all(v <= loss.upper)
 
@@ -55,14 +62,14 @@ def test_near_a_solution_few_steps_are_left(kind, kernel, monkeypatch):
     X, sign = points(80)
     K, loss = 10.0 * stack(X)[kernel], loss_of(kind, X, sign, 1.0)
     tol, counts = 1e-6 * len(X), []
-    before = solve_interior_point(1.1 * K, loss, tol)
+    before = solved(1.1 * K, loss, tol)
     step = interior_point._newton_step
     for start in (None, (before, K @ before)):
         taken = []
         monkeypatch.setattr(
             interior_point, "_newton_step", lambda *a, n=taken: n.append(1) or step(*a)
         )
-        v = solve_interior_point(K, loss, tol, start=start)
+        v = solved(K, loss, tol, start=start)
         assert feasible(v, loss)
         assert gap_of(K, loss, v) <= tol
         counts.append(len(taken))
@@ -75,14 +82,14 @@ def test_a_start_that_leads_nowhere_is_given_up(kind, monkeypatch):
     K, loss = stack(X)[2], loss_of(kind, X, sign, 1.0)
     ways, follow = [], interior_point._follow
 
-    def stuck(K, loss, sides, point, *limits):
+    def stuck(system, loss, sides, point, *limits):
         ways.append(point)
-        return follow(K, loss, sides, point, *limits) if len(ways) > 1 else (point, np.inf)
+        return follow(system, loss, sides, point, *limits) if len(ways) > 1 else (point, np.inf)
 
     monkeypatch.setattr(interior_point, "_follow", stuck)
-    start = solve_interior_point(2.0 * K, loss, 1e-2)
+    start = solved(2.0 * K, loss, 1e-2)
     ways.clear()
-    v = solve_interior_point(K, loss, 1e-4, start=(start, K @ start))
+    v = solved(K, loss, 1e-4, start=(start, K @ start))
     assert gap_of(K, loss, v) <= 1e-4
     assert len(ways) == 2
     assert not np.allclose(ways[0].x, ways[1].x)
@@ -93,7 +100,7 @@ def test_a_start_that_leads_nowhere_is_given_up(kind, monkeypatch):
 def test_a_point_near_a_vector_is_inside_the_box_and_satisfies_its_slopes(kind, scale):
     X, sign = points(60)
     K, loss = scale * stack(X)[2], loss_of(kind, X, sign, 1.0)
-    v = solve_interior_point(K, loss, 1e-3)
+    v = solved(K, loss, 1e-3)
     sides = sides_of(loss)
     point = near(sides, loss, v, K @ v)
     for part in (point.x, point.s, point.z, point.w):

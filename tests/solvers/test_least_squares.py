@@ -10,8 +10,7 @@ from kernelhood.operators.dense import DenseKernels
 from kernelhood.penalties import DualPoint, Fixed, Linear, Simplex
 from kernelhood.solvers.block import Block, LeastSquares, block_of
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.warm_start import carried_start
+from kernelhood.solvers.problem import Problem, carried_start
 from tests.references import optimum, square_root
 from tests.solvers.problems import gram, points, stack, trace_price
 

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelhood.losses.base import dual_gain, total_loss
+from kernelhood.losses import dual_gain
 from kernelhood.penalties import DualPoint, Linear, Simplex
 from kernelhood.solvers.problem import recertified
+from tests.primal import total_loss
 from tests.references import optimum
 from tests.solvers.problems import (
     LOSSES,

@@ -3,10 +3,10 @@ import pytest
 from sklearn.svm import SVC, SVR
 
 from kernelhood.losses import BoxLoss, Hinge
-from kernelhood.losses.base import svm_gap
 from kernelhood.operators.base import combined_matrix
 from kernelhood.solvers.svm import _gap, pair_steps
 from tests.operators.examples import kernels_of, written_out
+from tests.primal import svm_gap
 from tests.solvers.problems import LOSSES, combination, feasible, loss_of, points, stack
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from kernelhood.operators import DenseKernels
 from kernelhood.penalties import Linear, Simplex
-from kernelhood.solvers import low_rank_svm as svm
+from kernelhood.solvers import hessian
 from kernelhood.solvers.block import Block, LowRankBlock
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.problem import Problem
@@ -17,7 +17,7 @@ from tests.solvers.problems import LOSSES, loss_of, points
 @pytest.fixture(autouse=True)
 def _many(monkeypatch):
     """Few free support vectors count as many."""
-    monkeypatch.setattr(svm, "_FEW", 0)
+    monkeypatch.setattr(hessian, "_WRITTEN_OUT", 0)
 
 
 def posed(kind, loss_kind, intercept="common", most=1000):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from kernelhood.losses.base import best_intercepts, svm_gap
 from kernelhood.solvers import svm
 from kernelhood.solvers.svm import solve_svm
+from tests.primal import best_intercepts, svm_gap
 from tests.solvers.problems import LOSSES, combination, feasible, loss_of, points, stack
 
 
@@ -45,7 +45,7 @@ def test_where_pair_steps_stall_the_interior_point_takes_over(monkeypatch):
 def test_the_better_of_both_is_returned(monkeypatch):
     X, sign = points(60)
     K, loss = 1e5 * stack(X)[9], loss_of("epsilon-insensitive", X, sign, 1.0)
-    monkeypatch.setattr(svm, "solve_interior_point", lambda *args, **settings: np.zeros(60))
+    monkeypatch.setattr(svm, "solve_interior_point", lambda *args, **settings: (np.zeros(60),) * 2)
     v, Kv = solve(K, loss, 1e-5)
     zero = svm_gap(np.zeros(60), np.zeros(60), best_intercepts(np.zeros(60), loss), loss)
     assert svm_gap(v, Kv, best_intercepts(Kv, loss), loss) < zero

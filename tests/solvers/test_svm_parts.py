@@ -5,7 +5,7 @@ import pytest
 
 from kernelhood import Gaussian, KernelBank, Linear, Normalized
 from kernelhood.kernels.bank import PointKernels
-from kernelhood.losses.base import best_gap
+from kernelhood.losses import best_gap
 from kernelhood.operators import OnDemandKernels, cells_of
 from kernelhood.solvers import svm
 from kernelhood.solvers.svm import part_of, solve_by_parts

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from kernelhood.operators.gram import frobenius_gram
-from kernelhood.penalties.quadratic import nearest_weights
+from kernelhood.penalties.priced import nearest_weights
 from kernelhood.solvers.neighborhood import (
     TargetMatrix,
     centered_alignment_weights,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelhood.losses import Hinge
-from kernelhood.losses.base import best_intercepts, dual_gain, total_loss
+from kernelhood.losses import Hinge, dual_gain
 from kernelhood.operators import one_task
-from kernelhood.solvers.warm_start import carried_start, closest_start, cut_down, stretched, valued
+from kernelhood.solvers.problem import carried_start, closest_start, cut_down, stretched, valued
+from tests.primal import best_intercepts, total_loss
 from tests.solvers.problems import (
     LOSSES,
     block_of,

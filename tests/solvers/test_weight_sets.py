@@ -9,9 +9,8 @@ from kernelhood.operators import one_task
 from kernelhood.penalties import LpBall, SharedSimplices
 from kernelhood.penalties.simplex import p_norm
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.loop import solve, start_at
-from kernelhood.solvers.problem import Problem
-from kernelhood.solvers.warm_start import carried_start, stretched
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem, carried_start, start_at, stretched
 from tests.solvers.problems import LOSSES, loss_of, points, simplex, solve_task, stack
 
 each_loss = pytest.mark.parametrize("kind", LOSSES)

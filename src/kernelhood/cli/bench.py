@@ -60,22 +60,11 @@ def _bench(args: argparse.Namespace) -> Report:
         raise ValueError(f"--jobs {args.jobs} must be a number of processes, or -1 for all cores.")
     if args.results is not None:
         return report_results(args.results, args.out, methods=args.methods, command=args.typed)
+    names = "known methods runs metric train_fraction grid seed data_home jobs scheduler quiet"
+    settings = {name: getattr(args, name) for name in names.split()}
+    stratify = not args.no_stratify
     return report_bench(
-        _datasets(args),
-        args.out or "report",
-        known=args.known,
-        methods=args.methods,
-        runs=args.runs,
-        metric=args.metric,
-        train_fraction=args.train_fraction,
-        stratify=not args.no_stratify,
-        grid=args.grid,
-        seed=args.seed,
-        data_home=args.data_home,
-        jobs=args.jobs,
-        scheduler=args.scheduler,
-        quiet=args.quiet,
-        command=args.typed,
+        _datasets(args), args.out or "report", stratify=stratify, command=args.typed, **settings
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -45,10 +46,12 @@ _FEW_SVMS = 20
 _WORST_TOL = 0.01
 
 
-def _classifies(model: Any) -> bool:
+def classifies(model: Any) -> bool:
+    """Return whether an estimator is a classifier."""
     return isinstance(model, ClassifierMixin)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MultiTaskModel(BaseEstimator):
     r"""Base of the estimators that solve a `Method`.
 
@@ -107,17 +110,19 @@ class MultiTaskModel(BaseEstimator):
 
     _method: ClassVar[type[Method]] = Method
 
-    tol: float
-    max_iter: int
-    kernels: Any
-    task_column: int | str | None
-    verbose: int | bool
+    kernels: Any = "auto"
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 100
+    task_column: int | str | None = None
+    n_jobs: int | None = None
+    verbose: int | bool = False
 
-    functions_: Functions
-    targets_: Targets
-    tasks_: list[Hashable]
-    weights_: Array
-    _y_is_wide: bool
+    functions_: Functions = field(init=False)
+    targets_: Targets = field(init=False)
+    tasks_: list[Hashable] = field(init=False)
+    weights_: Array = field(init=False)
+    _y_is_wide: bool = field(init=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Gather the parameter constraints that the parts of an estimator declare."""
@@ -177,7 +182,6 @@ class MultiTaskModel(BaseEstimator):
         self.functions_ = method.functions(bank, kernels, problems, solved)
         self._y_is_wide, self.targets_ = data.wide, targets
         self._store(problems, solved)
-        self._keep_neighborhoods(solved)
         self._keep_more(method, kernels, problems, solved)
         self._report(solved)
         return self
@@ -260,9 +264,12 @@ class MultiTaskModel(BaseEstimator):
         self.dual_gap_ = max(outcome.gap for outcome in outcomes)
         self.n_iter_ = max(outcome.n_iter for outcome in outcomes)
         self.trace_ = [outcome.trace for outcome in outcomes]
-
-    def _keep_neighborhoods(self, solved: list[TaskSolution]) -> None:
-        """Keep what defines the neighborhoods; some methods have none."""
+        known = [one.neighborhood for one in solved if one.neighborhood is not None]
+        if known:
+            self.neighborhood_weights_ = np.array([one.weights for one in known])
+            self.gram_ = np.array([one.gram for one in known])
+            self.traces_ = np.array([one.traces for one in known])
+            self._own_alignments = [one.alignment for one in known]
 
     def _keep_more(
         self, method: Any, kernels: Any, problems: list[TaskProblem], solved: list[TaskSolution]
@@ -332,7 +339,7 @@ class MultiTaskModel(BaseEstimator):
         values, which = self._decision(X, task)
         return self.targets_.predicted(values, which)
 
-    @available_if(_classifies)
+    @available_if(classifies)
     def decision_function(self, X: Any, *, task: Any = None) -> Array:
         """Return the signed decision values; positive ones mean the task's second class.
 
@@ -461,13 +468,6 @@ class NeighborhoodModel(MultiTaskModel):
     neighborhood_weights_: Array
     gram_: Array
     traces_: Array
-
-    def _keep_neighborhoods(self, solved: list[TaskSolution]) -> None:
-        known = [one.neighborhood for one in solved if one.neighborhood is not None]
-        self.neighborhood_weights_ = np.array([one.weights for one in known])
-        self.gram_ = np.array([one.gram for one in known])
-        self.traces_ = np.array([one.traces for one in known])
-        self._own_alignments = [one.alignment for one in known]
 
     def neighborhood_kernel(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the kernel ``sum_m kappa_t^m k_m`` that defines the task's neighborhood.
@@ -615,17 +615,11 @@ def scored_tasks(
 
 
 def _summary(method: Method, data: TrainingData, problems: Sequence[TaskProblem]) -> InputSummary:
-    """Look at the rows of all tasks, each of which may belong to several.
-
-    Kernels that are given ask for the names of the columns alone.
-    """
+    """Return what the bank has to know of the training rows."""
     if not method.needs_inputs():
         return InputSummary.of_names(data.names)
-    weight = np.zeros(data.points.shape[0])
-    for one in problems:
-        np.add.at(weight, one.rows, one.sample_weight)
-    used = np.flatnonzero(weight)
-    return InputSummary.of(data.points[used], weight[used], coded=data.coded, names=data.names)
+    rows, weights = [one.rows for one in problems], [one.sample_weight for one in problems]
+    return InputSummary.of_tasks(data.points, rows, weights, coded=data.coded, names=data.names)
 
 
 def _outcomes(solved: list[TaskSolution]) -> list[Solution]:

@@ -1,6 +1,7 @@
-"""One docstring per estimator, put together from those of its parts.
+"""The constructor of an estimator, from its annotated parameters, and its docstring.
 
-Every parameter and attribute is described once, by the class that declares it; an estimator's own
+Every parameter is declared once, with its default, as an attribute of a class. Every parameter and
+attribute is described once, by the class or the method that declares it; an estimator's own
 docstring has its summary and examples.
 """
 
@@ -8,22 +9,27 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, dataclass_transform
 
 Estimator = TypeVar("Estimator", bound=type[Any])
 
 _HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 _ENTRY = re.compile(r"\n(?=\S)")
+#: Parameters that are described last.
+_LAST = ("tol", "max_iter", "class_weight", "task_column", "n_jobs", "verbose")
 
 
-def documented(cls: Estimator) -> Estimator:
-    """Gather the sections of a class and of its parts, its method among them, into its docstring.
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(cls: Estimator) -> Estimator:
+    """Give a class the constructor of its annotated parameters, and the docstring of its parts.
 
-    Parameters come in the order of the constructor, attributes in that of the parts, base first;
-    notes and examples are those of the nearest class that has any.
+    Attributes are in the order of the parts, base first; notes and examples are those of the
+    nearest class that has any.
     """
+    dataclass(kw_only=True, eq=False, repr=False)(cls)
     parts = [_sections(vars(part).get("__doc__")) for part in cls.parts() if _is_ours(part)]
-    order = list(inspect.signature(cls.__init__).parameters)
+    order = sorted((one.name for one in fields(cls) if one.init), key=_LAST.__contains__)
     parameters = _entries(parts, "Parameters")
     attributes = _entries(parts[::-1], "Attributes")
     found = {

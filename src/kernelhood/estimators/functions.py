@@ -198,7 +198,9 @@ class Functions:
     def by_task(self, query: Query, which: Indices, decide: Decide) -> Array:
         """Return what `decide` makes of rows of several tasks."""
         parts = {number: np.flatnonzero(which == number) for number in np.unique(which)}
-        found = [decide(self.of_task(query.points[rows], t), t) for t, rows in parts.items()]
+        found = []
+        for t, rows in parts.items():
+            found.append(decide(self.of_task(query.points[rows], t), t))
         order = np.argsort(np.concatenate(list(parts.values())))
         return np.concatenate(found)[order]
 
@@ -366,6 +368,8 @@ class RelatedFunctions(Functions):
         if self.adapted:
             changed = changed | np.array([one in self.adapted for one in query.labels.tolist()])
         if not changed.any():
+            if self.expansion is None:
+                return super().by_task(query, which, decide)
             return self._seen(query, which, decide)
         parts, rows = [], []
         if not changed.all():
@@ -434,7 +438,7 @@ class RelatedFunctions(Functions):
             which = np.zeros(points.shape[0], dtype=np.intp)
             return self._with_intercepts(self.expansion.values(points, function, which), number)
         if not self.relation.couples:
-            return super().of_task(points, number)
+            return self.own(points, number, self.weights[number])
         own = self.own(points, number, self.own_weights[number])
         related = self.related(points, self.matrices.rows(number))
         return np.asarray(own + related[:, self.components[number]])

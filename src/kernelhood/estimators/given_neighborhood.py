@@ -20,7 +20,7 @@ from kernelhood.estimators.training import TaskKernels
 from kernelhood.inspection.model import Neighborhood, cosine, places_of
 from kernelhood.kernels import KernelBank, as_kernel
 from kernelhood.penalties import Distance
-from kernelhood.penalties.quadratic import nearest_weights
+from kernelhood.penalties.priced import nearest_weights
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection
 from kernelhood.solvers.problem import Problem, Solution
@@ -53,9 +53,9 @@ class GivenNeighborhood(ABC):
         """
         return self
 
-    @abstractmethod
     def at(self, problem: TaskProblem) -> Array:
         """Return Khat_t between the samples of a task."""
+        return checked_matrix(self.between(problem.X, problem.X, problem.name), problem.name)
 
     @abstractmethod
     def between(self, X: Any, Z: Any, task: Hashable) -> Array:
@@ -74,10 +74,6 @@ class KernelNeighborhood(GivenNeighborhood):
     ) -> GivenNeighborhood:
         """Return the same with column names replaced by numbers."""
         return KernelNeighborhood(self.bank.resolved(names), self.weights)
-
-    def at(self, problem: TaskProblem) -> Array:
-        """Return the combination between the samples of a task."""
-        return checked_matrix(self.between(problem.X, problem.X, problem.name), problem.name)
 
     def between(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the combination at any points."""
@@ -107,10 +103,6 @@ class ModelNeighborhood(GivenNeighborhood):
                 "them the same names and order."
             )
         return self
-
-    def at(self, problem: TaskProblem) -> Array:
-        """Return the model's kernel between the samples of a task."""
-        return checked_matrix(self.between(problem.X, problem.X, problem.name), problem.name)
 
     def between(self, X: Any, Z: Any, task: Hashable) -> Array:
         """Return the kernel of the task of this name, or the mean of all."""

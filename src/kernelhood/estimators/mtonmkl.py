@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from kernelhood._typing import Array
 from kernelhood.estimators.base import MultiTaskModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
-from kernelhood.estimators.docs import documented
+from kernelhood.estimators.docs import estimator
 from kernelhood.estimators.formulations import (
     FORMULATIONS,
     USUAL_BETA,
@@ -37,8 +37,7 @@ from kernelhood.solvers.block import Block
 from kernelhood.solvers.concave_path import SingleKernels, solve_concave, solved_rewards
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import identity_projection, neighborhood_weights
-from kernelhood.solvers.problem import Problem, Solution, solved_ahead
-from kernelhood.solvers.warm_start import valued
+from kernelhood.solvers.problem import Problem, Solution, solved_ahead, valued
 
 _LARGE, _THINNING = 1200, 3
 #: Of very many models, the number that is looked at first.
@@ -285,7 +284,7 @@ def _all_f(reading: Formulation, models: Sequence[Mapping[str, Any]], n_samples:
     return np.asarray(reading.coefficients(*columns).f)
 
 
-@documented
+@estimator
 class MTONMKLClassifier(ClassifierMixin, RelatedModel):
     """Multi-task classification with optimal neighborhood kernels (MT-ONMKL).
 
@@ -308,37 +307,10 @@ class MTONMKLClassifier(ClassifierMixin, RelatedModel):
     _method = MTONMKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        eta: float = 16.0,
-        beta: float | str = "auto",
-        formulation: str | Formulation = "normalized",
-        relation: Any = "auto",
-        neighborhood: Any = None,
-        radius: float | None = None,
-        intercept: str = "auto",
-        unseen_task: str = "warn",
-        operator: Any = "auto",
-        missing: str = "error",
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.eta, self.beta, self.formulation = eta, beta, formulation
-        self.relation, self.neighborhood, self.radius = relation, neighborhood, radius
-        self.intercept, self.unseen_task, self.operator = intercept, unseen_task, operator
-        self.missing, self.tol, self.max_iter = missing, tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    class_weight: Any = None
 
 
-@documented
+@estimator
 class MTONMKLRegressor(RegressorMixin, RelatedModel):
     r"""Multi-task regression with optimal neighborhood kernels (MT-ONMKL).
 
@@ -372,34 +344,6 @@ class MTONMKLRegressor(RegressorMixin, RelatedModel):
     }
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        eta: float = 16.0,
-        beta: float | str = "auto",
-        epsilon: float = 0.1,
-        loss: str | Loss = "epsilon_insensitive",
-        standardize_targets: bool | str = "auto",
-        formulation: str | Formulation = "normalized",
-        relation: Any = "auto",
-        neighborhood: Any = None,
-        radius: float | None = None,
-        intercept: str = "auto",
-        unseen_task: str = "warn",
-        operator: Any = "auto",
-        missing: str = "error",
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon, self.loss = kernels, C, epsilon, loss
-        self.standardize_targets = standardize_targets
-        self.eta, self.beta, self.formulation = eta, beta, formulation
-        self.relation, self.neighborhood, self.radius = relation, neighborhood, radius
-        self.intercept, self.unseen_task, self.operator = intercept, unseen_task, operator
-        self.missing, self.tol, self.max_iter = missing, tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    epsilon: float = 0.1
+    loss: str | Loss = "epsilon_insensitive"
+    standardize_targets: bool | str = "auto"

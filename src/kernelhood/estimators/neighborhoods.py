@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from kernelhood._typing import Array
 from kernelhood.estimators.base import MultiTaskModel, NeighborhoodModel
 from kernelhood.estimators.data import TaskProblem, TaskSolution
-from kernelhood.estimators.docs import documented
+from kernelhood.estimators.docs import estimator
 from kernelhood.estimators.functions import Functions
 from kernelhood.estimators.method import Method
 from kernelhood.estimators.targets import two_class_tags
@@ -237,7 +237,7 @@ class _BentModel(NeighborhoodModel):
         return alignment(own, other)
 
 
-@documented
+@estimator
 class RPKLClassifier(ClassifierMixin, _BentModel):
     """A neighborhood of one Gaussian for classification (RPKL).
 
@@ -258,27 +258,13 @@ class RPKLClassifier(ClassifierMixin, _BentModel):
     score = MultiTaskModel.score  # the mixin's own knows no tasks
     __sklearn_tags__ = two_class_tags
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = None,
-        C: float = 1.0,
-        rho: float = 0.25,
-        spread_level: int = 1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.rho, self.spread_level = rho, spread_level
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    kernels: Any = None
+    rho: float = 0.25
+    spread_level: int = 1
+    class_weight: Any = None
 
 
-@documented
+@estimator
 class RPKLRegressor(RegressorMixin, _BentModel):
     """A neighborhood of one Gaussian for regression (RPKL).
 
@@ -296,24 +282,10 @@ class RPKLRegressor(RegressorMixin, _BentModel):
     _method = RPKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = None,
-        C: float = 1.0,
-        rho: float = 0.25,
-        spread_level: int = 1,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.rho, self.spread_level = rho, spread_level
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    kernels: Any = None
+    rho: float = 0.25
+    spread_level: int = 1
+    epsilon: float = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -355,7 +327,7 @@ class ONJKL(NoiseMethod):
         return self.solve_near(kernels, problem, float(self.rho))
 
 
-@documented
+@estimator
 class ONJKLClassifier(ClassifierMixin, _BentModel):
     """A neighborhood of a learned combination for classification (ONJKL).
 
@@ -376,26 +348,11 @@ class ONJKLClassifier(ClassifierMixin, _BentModel):
     score = MultiTaskModel.score  # the mixin's own knows no tasks
     __sklearn_tags__ = two_class_tags
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        rho: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.rho = rho
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    rho: float = 1.0
+    class_weight: Any = None
 
 
-@documented
+@estimator
 class ONJKLRegressor(RegressorMixin, _BentModel):
     """A neighborhood of a learned combination for regression (ONJKL).
 
@@ -413,23 +370,8 @@ class ONJKLRegressor(RegressorMixin, _BentModel):
     _method = ONJKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        rho: float = 1.0,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.rho = rho
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    rho: float = 1.0
+    epsilon: float = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -530,7 +472,7 @@ def _targets_of(kernels: TaskKernels, problem: TaskProblem) -> TargetMatrix:
     return known
 
 
-@documented
+@estimator
 class KTAClassifier(ClassifierMixin, NeighborhoodModel):
     """Kernels that align with the targets for classification (KTA).
 
@@ -551,27 +493,12 @@ class KTAClassifier(ClassifierMixin, NeighborhoodModel):
     score = MultiTaskModel.score  # the mixin's own knows no tasks
     __sklearn_tags__ = two_class_tags
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        eta: float = 1.0,
-        centered: bool = False,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.eta, self.centered = eta, centered
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    eta: float = 1.0
+    centered: bool = False
+    class_weight: Any = None
 
 
-@documented
+@estimator
 class KTARegressor(RegressorMixin, NeighborhoodModel):
     """Kernels that align with the targets for regression (KTA).
 
@@ -589,21 +516,6 @@ class KTARegressor(RegressorMixin, NeighborhoodModel):
     _method = KTA
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        eta: float = 1.0,
-        centered: bool = False,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.eta, self.centered = eta, centered
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    eta: float = 1.0
+    centered: bool = False
+    epsilon: float = 0.1

@@ -14,15 +14,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.base import MultiTaskModel
-from kernelhood.estimators.data import (
-    TaskProblem,
-    TaskSolution,
-    class_codes,
-    completed_classes,
-    task_classes,
-    task_means,
-)
-from kernelhood.estimators.docs import documented
+from kernelhood.estimators.data import TaskProblem, TaskSolution
+from kernelhood.estimators.docs import estimator
 from kernelhood.estimators.functions import Functions
 from kernelhood.estimators.method import Method
 from kernelhood.estimators.reading import (
@@ -31,14 +24,22 @@ from kernelhood.estimators.reading import (
     read_points,
     split_by_label,
 )
-from kernelhood.estimators.targets import NumberTargets, Targets, two_class_tags
+from kernelhood.estimators.targets import (
+    NumberTargets,
+    Targets,
+    class_codes,
+    completed_classes,
+    task_classes,
+    task_means,
+    two_class_tags,
+)
 from kernelhood.estimators.training import TaskKernels, fit_svm
 from kernelhood.kernels import Custom, KernelBank
 from kernelhood.operators import one_task
 from kernelhood.penalties import LpBall, SharedSimplices, Simplex
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.loop import solve, start_at
-from kernelhood.solvers.problem import Problem, Solution
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem, Solution, start_at
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,7 +80,7 @@ class ITL(Method):
         return TaskSolution(solve(task, start=start, **limits))
 
 
-@documented
+@estimator
 class ITLClassifier(ClassifierMixin, MultiTaskModel):
     """Independent multiple kernel learning for classification (ITL).
 
@@ -100,26 +101,11 @@ class ITLClassifier(ClassifierMixin, MultiTaskModel):
     score = MultiTaskModel.score  # the mixin's own knows no tasks
     __sklearn_tags__ = two_class_tags
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        p: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.p = p
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    p: float = 1.0
+    class_weight: Any = None
 
 
-@documented
+@estimator
 class ITLRegressor(RegressorMixin, MultiTaskModel):
     """Independent multiple kernel learning for regression (ITL).
 
@@ -137,23 +123,8 @@ class ITLRegressor(RegressorMixin, MultiTaskModel):
     _method = ITL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        p: float = 1.0,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.p = p
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    p: float = 1.0
+    epsilon: float = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -249,7 +220,7 @@ class _SharedModel(MultiTaskModel):
         self.specific_weights_ = self.weights_ - self.shared_weights_
 
 
-@documented
+@estimator
 class MTMKLClassifier(ClassifierMixin, _SharedModel):
     """Shared and specific kernel weights for classification (MT-MKL).
 
@@ -270,26 +241,11 @@ class MTMKLClassifier(ClassifierMixin, _SharedModel):
     score = MultiTaskModel.score  # the mixin's own knows no tasks
     __sklearn_tags__ = two_class_tags
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        sharing_budget: float = 0.5,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.sharing_budget = sharing_budget
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    sharing_budget: float = 0.5
+    class_weight: Any = None
 
 
-@documented
+@estimator
 class MTMKLRegressor(RegressorMixin, _SharedModel):
     """Shared and specific kernel weights for regression (MT-MKL).
 
@@ -307,23 +263,8 @@ class MTMKLRegressor(RegressorMixin, _SharedModel):
     _method = MTMKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        sharing_budget: float = 0.5,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.sharing_budget = sharing_budget
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    sharing_budget: float = 0.5
+    epsilon: float = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -342,7 +283,7 @@ class AVMTMKL(Method):
         return TaskSolution(fit_svm(kernels, problem, average, **limits))
 
 
-@documented
+@estimator
 class AVMTMKLClassifier(ClassifierMixin, MultiTaskModel):
     """The average of the base kernels for classification (AVMTMKL).
 
@@ -363,24 +304,10 @@ class AVMTMKLClassifier(ClassifierMixin, MultiTaskModel):
     score = MultiTaskModel.score  # the mixin's own knows no tasks
     __sklearn_tags__ = two_class_tags
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    class_weight: Any = None
 
 
-@documented
+@estimator
 class AVMTMKLRegressor(RegressorMixin, MultiTaskModel):
     """The average of the base kernels for regression (AVMTMKL).
 
@@ -398,21 +325,7 @@ class AVMTMKLRegressor(RegressorMixin, MultiTaskModel):
     _method = AVMTMKL
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    epsilon: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -474,7 +387,7 @@ class Pooled(Method):
         return PooledFunctions.of(bank, problems, solved)
 
 
-@documented
+@estimator
 class PooledClassifier(ClassifierMixin, MultiTaskModel):
     """One SVM on the averaged kernel for all tasks together.
 
@@ -495,21 +408,7 @@ class PooledClassifier(ClassifierMixin, MultiTaskModel):
     score = MultiTaskModel.score  # the mixin's own knows no tasks
     __sklearn_tags__ = two_class_tags
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.class_weight = kernels, C, class_weight
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    class_weight: Any = None
 
     #: The classes by task, if tasks have different ones.
     _classes_by_task: dict[Hashable, AnyArray] | None = None
@@ -546,7 +445,7 @@ class PooledClassifier(ClassifierMixin, MultiTaskModel):
         return np.array([self._classes_by_task[label][code] for label, code in pairs])
 
 
-@documented
+@estimator
 class PooledRegressor(RegressorMixin, MultiTaskModel):
     """One support vector regression on the averaged kernel for all tasks together.
 
@@ -563,21 +462,7 @@ class PooledRegressor(RegressorMixin, MultiTaskModel):
     _method = Pooled
     score = MultiTaskModel.score  # the mixin's own knows no tasks
 
-    def __init__(
-        self,
-        *,
-        kernels: Any = "auto",
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        task_column: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-    ) -> None:
-        self.kernels, self.C, self.epsilon = kernels, C, epsilon
-        self.tol, self.max_iter = tol, max_iter
-        self.task_column, self.n_jobs, self.verbose = task_column, n_jobs, verbose
+    epsilon: float = 0.1
 
     def _posed(
         self, method: Method, data: TrainingData, sample_weight: Any, starts: Any

@@ -333,7 +333,7 @@ def read_training_data(
     if inputs_count and not wide:
         tasks = [_labelled(one, points, extra) for one in tasks]
     kept = [one for one in tasks if len(one.rows)]
-    coded = sorted(estimator._categories)
+    coded = sorted(categories_of(estimator))
     return TrainingData(points, kept, wide, coded, names_without_task(estimator), extra, labels)
 
 
@@ -402,7 +402,7 @@ def read_points(estimator: Any, X: Any, task: Any, *, reset: bool) -> tuple[Any,
     if reset:
         table = hasattr(X, "columns") and is_fitted(estimator.kernels)
         estimator._categories = find_categories(X) if table else {}
-    categories: Categories = estimator._categories
+    categories = categories_of(estimator)
     try:
         if categories or estimator.task_column is not None:
             if estimator.task_column is None:
@@ -420,6 +420,12 @@ def read_points(estimator: Any, X: Any, task: Any, *, reset: bool) -> tuple[Any,
         kind = TypeError if "neither numbers nor text" in where else ValueError
         raise kind(f"{where} {error}") from error
     return points, None if task is None else check_task(task, points.shape[0])
+
+
+def categories_of(estimator: Any) -> Categories:
+    """Return the categories of the columns of a fit, by the places of the columns."""
+    found: Categories = estimator._categories
+    return found
 
 
 def is_fitted(kernels: Any) -> bool:

@@ -40,8 +40,7 @@ from kernelhood.relations import Independent, Mixed, SharedFunctions, TaskRelati
 from kernelhood.relations.matrices import TaskMatrices
 from kernelhood.solvers.block import Block, no_room
 from kernelhood.solvers.neighborhood import BoundTerms, identity_projection
-from kernelhood.solvers.problem import Solution
-from kernelhood.solvers.warm_start import cut_down, valued
+from kernelhood.solvers.problem import Solution, cut_down, valued
 
 _NO_USE = 1e6
 _UNCHANGED = 5_000

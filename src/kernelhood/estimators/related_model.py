@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _clone_parametrized, _fit_context
+from sklearn.base import _clone_parametrized, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -18,8 +18,9 @@ from sklearn.utils.validation import (
 )
 
 from kernelhood._typing import AnyArray, Array
-from kernelhood.estimators.base import NeighborhoodModel, method_of
+from kernelhood.estimators.base import NeighborhoodModel, classifies, method_of
 from kernelhood.estimators.data import TaskProblem, TaskSolution
+from kernelhood.estimators.formulations import Formulation
 from kernelhood.estimators.functions import UNSEEN, RelatedFunctions
 from kernelhood.estimators.given_neighborhood import FixedNeighborhood, NearGiven
 from kernelhood.estimators.reading import (
@@ -58,10 +59,7 @@ def check_names(names: Any) -> None:
             raise TypeError(f"the parameter {name!r} is gone: use {REPLACED[name]}.")
 
 
-def _classifies(model: Any) -> bool:
-    return isinstance(model, ClassifierMixin)
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class RelatedModel(NeighborhoodModel):
     """Estimators whose tasks may learn from each other, and go on learning.
 
@@ -84,11 +82,21 @@ class RelatedModel(NeighborhoodModel):
         "unseen_task": [StrOptions({"warn", "shared", "error"})],
     }
 
-    neighborhood: Any
-    relation: Any
-    functions_: RelatedFunctions
-    relation_: TaskRelation
-    multiplier_: float
+    eta: float = 16.0
+    beta: float | str = "auto"
+    formulation: str | Formulation = "normalized"
+    relation: Any = "auto"
+    neighborhood: Any = None
+    radius: float | None = None
+    intercept: str = "auto"
+    unseen_task: str = "warn"
+    operator: Any = "auto"
+    missing: str = "error"
+
+    functions_: RelatedFunctions = field(init=False)
+    relation_: TaskRelation = field(init=False)
+    multiplier_: float = field(init=False)
+    _around: Any = field(init=False)
 
     def __new__(cls, *_: Any, **params: Any) -> Self:
         """Name what has taken the place of parameters of earlier versions."""
@@ -160,8 +168,6 @@ class RelatedModel(NeighborhoodModel):
             )
         return self._fit(X, y, task, sample_weight, unlabelled=unlabelled)
 
-    unseen_task: str
-
     def _keep_more(
         self, method: Any, kernels: Any, problems: list[TaskProblem], solved: list[TaskSolution]
     ) -> None:
@@ -208,7 +214,7 @@ class RelatedModel(NeighborhoodModel):
         values, which = self._decision(X, task, _checked_features(task_features))
         return self.targets_.predicted(values, which)
 
-    @available_if(_classifies)
+    @available_if(classifies)
     def decision_function(self, X: Any, *, task: Any = None, task_features: Any = None) -> Array:
         """Return the signed decision values; positive ones mean the task's second class.
 
@@ -431,8 +437,6 @@ class RelatedModel(NeighborhoodModel):
         check_is_fitted(self)
         n_samples = float(np.sum(self.n_samples_))
         return rademacher_bound(self.bound_terms_, n_samples, rho=rho, radius=radius, form=form)
-
-    _around: Any
 
 
 def _checked_features(features: Any) -> Mapping[Hashable, Any]:

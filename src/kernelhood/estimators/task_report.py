@@ -15,6 +15,7 @@ from kernelhood._support import import_extra
 from kernelhood._typing import Array, Indices
 from kernelhood.estimators.one_hot import logistic_left_out, ridge_left_out, task_shares
 from kernelhood.estimators.parts import nearest_tasks, places_of_tasks, sizes_by_task
+from kernelhood.inspection.figures import draw_errors, draw_shares
 
 HELPED, HURT, SAME = "helped", "hurt", "no difference"
 #: Differences count if they would be chance in at most such a share of those that count.
@@ -142,9 +143,21 @@ class TaskReport:
         -------
         matplotlib axes
         """
-        from kernelhood.inspection.drawings import draw_errors
-
         return draw_errors(self.error, self.alone, self.sharing, self.tasks, self.metric, ax=ax)
+
+    def plot_shares(self, *, ax: Any = None) -> Any:
+        """Draw how much of each task's variance is common, its own and noise.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return draw_shares(self.parts, self.tasks, ax=ax)
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -164,7 +177,7 @@ class TaskReport:
         return "\n".join([*lines, *([f"and {left} more tasks"] if left > 0 else [])])
 
 
-def task_report(model: Any) -> TaskReport:
+def report_of(model: Any) -> TaskReport:
     """Return what a fitted model knows of each task.
 
     Parameters

@@ -32,8 +32,7 @@ from kernelhood.relations.matrices import TaskMatrices, as_task_matrices
 from kernelhood.solvers.block import Block, block_of
 from kernelhood.solvers.loop import solve
 from kernelhood.solvers.neighborhood import span_rank
-from kernelhood.solvers.problem import Problem, Solution
-from kernelhood.solvers.warm_start import valued
+from kernelhood.solvers.problem import Problem, Solution, valued
 
 
 class TaskKernels:
@@ -92,7 +91,11 @@ class TaskKernels:
 
     def values(self, cross: Array, problem: TaskProblem, found: Solution) -> Array:
         """Return the task's functions at points with these kernels, one in each column."""
-        return decision_values(cross, problem, found)
+        coefficients = problem.by_pair(found.v).T
+        values = np.zeros((cross.shape[1], 1)) + found.intercepts
+        for m in np.flatnonzero(found.weights):
+            values += found.weights[m] * (cross[m] @ coefficients)
+        return values
 
 
 class SeparateKernels(list[Any]):
@@ -113,25 +116,6 @@ class SeparateKernels(list[Any]):
     def cross(self, X: Sequence[Any]) -> list[Any]:
         """Return the kernels between other points of every task and its training points."""
         return [own.cross(points) for own, points in zip(self, X, strict=True)]
-
-
-def decision_values(test: Array, problem: TaskProblem, found: Solution) -> Array:
-    """Return the functions of a task at other points, one in each column.
-
-    Parameters
-    ----------
-    test : ndarray of shape (n_kernels, n_points, n_samples)
-        Kernels between these points and the task's samples.
-    problem : TaskProblem
-        The task.
-    found : Solution
-        Its solution.
-    """
-    coefficients = problem.by_pair(found.v).T
-    values = np.zeros((test.shape[1], 1)) + found.intercepts
-    for m in np.flatnonzero(found.weights):
-        values += found.weights[m] * (test[m] @ coefficients)
-    return values
 
 
 def fit_svm(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from kernelhood._support import aligned
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.multilevel import MultilevelModel
-from kernelhood.estimators.task_figures import COVERAGES, class_reliability, interval_coverage
 from kernelhood.estimators.task_report import HURT, TaskReport
-from kernelhood.tables.judging import POOLED_RIDGE, TASK_MEAN, listed
+from kernelhood.estimators.trust import COVERAGES, class_reliability, interval_coverage
+from kernelhood.search.answers import chosen_model
+from kernelhood.tables.fitting import POOLED_RIDGE, TASK_MEAN, listed
 from kernelhood.tables.model import TableModel
 from kernelhood.tables.model_files import ModelHeader
 
@@ -191,20 +192,7 @@ def grid(rows: list[list[str]]) -> list[str]:
         return []
     # A task's name may hold a line break.
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
-    widths = [max(_width(row[k]) for row in cells) for k in range(len(cells[0]))]
-    if len(widths) == 2:
-        widths[1] = 0
-    lines = []
-    for row in cells:
-        blanks = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
-        numbers = [f"{blank}{cell}" for cell, blank in zip(row[1:], blanks[1:], strict=True)]
-        lines.append("  ".join([f"{row[0]}{blanks[0]}", *numbers]))
-    return lines
-
-
-def _width(text: str) -> int:
-    """Return how many places of a terminal a text takes."""
-    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+    return aligned(cells, ragged=len(cells[0]) == 2)
 
 
 def _scores(found: Inspection) -> list[str]:
@@ -368,7 +356,7 @@ def _inside(model: Any) -> tuple[Any, dict[str, Any]]:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if not hasattr(last, "best_estimator_"):
         return last, {}
-    return last._one_chain("an inspection").model, {"summary": last.summary().splitlines()}
+    return chosen_model(last, "an inspection"), {"summary": last.summary().splitlines()}
 
 
 def _kernels(estimator: Any) -> tuple[list[str], Array]:

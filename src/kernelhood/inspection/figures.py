@@ -1,4 +1,4 @@
-"""Kernel weights as bars: one bar a task, one colour a kernel."""
+"""Figures of what is learned, from numbers alone: weights, tasks, paths, effects and errors."""
 
 from __future__ import annotations
 
@@ -8,25 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.inspection.style import (
-    COLOURS,
-    FAINT,
-    INK,
-    LABEL_WIDTH,
-    LIKENESS_MAP,
-    OTHER,
-    colour_bar,
-    draw_map,
-    ink_on,
-    legend_outside,
-    name_ticks,
-    new_axes,
-    nice_range,
-    plain,
-    short_names,
-    size_of,
-    width_of,
-)
+from kernelhood.inspection import style
 
 _TALLEST = 11.0
 # A share has its number printed if the bar is this wide and there are few enough bars.
@@ -66,13 +48,15 @@ def parts_of(shares: Array, kernel_names: Sequence[str]) -> list[Part]:
     """
     used = np.flatnonzero(shares.max(axis=0, initial=0.0) > 0).tolist()
     rest: list[int] = []
-    if len(used) > len(COLOURS):
+    if len(used) > len(style.COLOURS):
         ordered = sorted(used, key=lambda k: -float(shares[:, k].sum()))
-        rest = sorted(ordered[len(COLOURS) - 1 :])
-        used = sorted(ordered[: len(COLOURS) - 1])
-    names = short_names([kernel_names[k] for k in used], LABEL_WIDTH + 6)
-    parts = [Part(name, colour, [k]) for name, colour, k in zip(names, COLOURS, used, strict=False)]
-    return [*parts, Part(f"{len(rest)} other kernels", OTHER, rest)] if rest else parts
+        rest = sorted(ordered[len(style.COLOURS) - 1 :])
+        used = sorted(ordered[: len(style.COLOURS) - 1])
+    names = style.short_names([kernel_names[k] for k in used], style.LABEL_WIDTH + 6)
+    parts = [
+        Part(name, colour, [k]) for name, colour, k in zip(names, style.COLOURS, used, strict=False)
+    ]
+    return [*parts, Part(f"{len(rest)} other kernels", style.OTHER, rest)] if rest else parts
 
 
 def plot_weights(
@@ -116,8 +100,8 @@ def plot_weights(
         )
         if len(shares) <= _FEW:
             texts = [f"{one:.0%}" if one >= _WIDE else "" for one in share]
-            style = {"color": ink_on(part.colour), "fontsize": 7}
-            ax.bar_label(bars, texts, label_type="center", **style)
+            looks = {"color": style.ink_on(part.colour), "fontsize": 7}
+            ax.bar_label(bars, texts, label_type="center", **looks)
         left += share
     return _finish(ax, task_names, "share of the kernel weight", legend_at=1.01)
 
@@ -182,7 +166,7 @@ def plot_sharing(
 
 def _bar_axes(ax: Any, n_tasks: int) -> Any:
     height = 0.34 * n_tasks + 1.1 if n_tasks <= _FEW else 0.2 * n_tasks + 1.1
-    return new_axes(ax, (8.2, float(np.clip(height, 2.4, _TALLEST))))
+    return style.new_axes(ax, (8.2, float(np.clip(height, 2.4, _TALLEST))))
 
 
 def _look(part: Part, n_tasks: int) -> dict[str, Any]:
@@ -198,14 +182,14 @@ def _look(part: Part, n_tasks: int) -> dict[str, Any]:
 
 def _finish(ax: Any, task_names: Sequence[Any], label: str, *, legend_at: float) -> Any:
     """Name the bars, and put the legend beside them."""
-    said = name_ticks(ax.yaxis, list(task_names), inches=size_of(ax)[1])
+    said = style.name_ticks(ax.yaxis, list(task_names), inches=style.size_of(ax)[1])
     ax.set_ylim(len(task_names) - 0.4, -0.6)
     ax.set_xlim(0, 1)
-    plain(ax)
+    style.plain(ax)
     ax.set_xlabel(label, fontsize=9)
     ax.set_ylabel("" if said == "task" else said, fontsize=9)
     ax.tick_params(axis="y", labelsize=ax.get_yticklabels()[0].get_fontsize(), length=0)
-    legend_outside(ax, at=legend_at)
+    style.legend_outside(ax, at=legend_at)
     return ax
 
 
@@ -240,10 +224,12 @@ def plot_alignment(alignment: Array, task_names: Sequence[Any], *, ax: Any = Non
     """
     values = np.asarray(alignment, dtype=np.float64)
     ax, side = _map_axes(ax, task_names)
-    limits = nice_range(values)
-    image = draw_map(ax, values, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
+    limits = style.nice_range(values)
+    image = style.draw_map(
+        ax, values, limits=limits, colours=style.LIKENESS_MAP, inches=(side, side)
+    )
     _name_both(ax, list(task_names), side, "neighborhood kernel of", "learned kernel of")
-    colour_bar(ax, image, "alignment")
+    style.colour_bar(ax, image, "alignment")
     return ax
 
 
@@ -276,22 +262,24 @@ def plot_task_map(similarity: Array, task_names: Sequence[Any], *, ax: Any = Non
     order = _tree(ax, values) if len(values) > 1 else [0]
     shown = values[np.ix_(order, order)]
     apart = values[~np.eye(len(values), dtype=bool)]
-    low = min(nice_range(apart)[0], 1.0) if apart.size else 0.0
+    low = min(style.nice_range(apart)[0], 1.0) if apart.size else 0.0
     # The diagonal is 1 whatever the tasks are, so it gets no colour of its own.
     limits = (low, 1.0) if low < 1.0 else (0.0, 1.0)
-    image = draw_map(ax, shown, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
+    image = style.draw_map(
+        ax, shown, limits=limits, colours=style.LIKENESS_MAP, inches=(side, side)
+    )
     _name_both(ax, [task_names[place] for place in order], side, "", "")
-    colour_bar(ax, image, "similarity of tasks")
+    style.colour_bar(ax, image, "similarity of tasks")
     return ax
 
 
 def _map_axes(ax: Any, task_names: Sequence[Any]) -> tuple[Any, float]:
     """Return axes for a map and its side in inches; new ones leave space for the names."""
     if ax is not None:
-        return ax, min(size_of(ax))
+        return ax, min(style.size_of(ax))
     side = float(np.clip(0.42 * len(task_names), 2.4, 8.0))
-    names = width_of(task_names)
-    return new_axes(None, (side + names + 1.5, 1.2 * side + names + 0.8)), side
+    names = style.width_of(task_names)
+    return style.new_axes(None, (side + names + 1.5, 1.2 * side + names + 0.8)), side
 
 
 def _tree(ax: Any, similarity: Array) -> list[int]:
@@ -304,7 +292,7 @@ def _tree(ax: Any, similarity: Array) -> list[int]:
     ordered = len(similarity) <= _ORDERED
     links = linkage(squareform(apart, checks=False), "average", optimal_ordering=ordered)
     tree = ax.inset_axes((0.0, 1.02, 1.0, 0.15))
-    look = {"no_labels": True, "color_threshold": 0.0, "above_threshold_color": FAINT}
+    look = {"no_labels": True, "color_threshold": 0.0, "above_threshold_color": style.FAINT}
     drawn = dendrogram(links, ax=tree, **look)
     tree.set_axis_off()
     leaves: list[int] = drawn["leaves"]
@@ -313,8 +301,8 @@ def _tree(ax: Any, similarity: Array) -> list[int]:
 
 def _name_both(ax: Any, names: list[Any], side: float, below: str, beside: str) -> None:
     """Name the rows and the columns of a map of tasks."""
-    said = name_ticks(ax.xaxis, names, inches=side)
-    name_ticks(ax.yaxis, names, inches=side)
+    said = style.name_ticks(ax.xaxis, names, inches=side)
+    style.name_ticks(ax.yaxis, names, inches=side)
     left_out = "" if said == "task" else said
     ax.set_xlabel(f"{below}{' ' if below and left_out else ''}{left_out}", fontsize=9)
     ax.set_ylabel(beside, fontsize=9)
@@ -348,15 +336,15 @@ def plot_path(
     'best: model 2 of 3, score 0.900'
     """
     values = np.asarray(scores, dtype=np.float64)
-    ax = new_axes(ax, (8.2, 3.2 if weights is None else 5.2))
+    ax = style.new_axes(ax, (8.2, 3.2 if weights is None else 5.2))
     steps = np.arange(1, len(values) + 1)
     best = int(np.nanargmax(values))
-    ax.plot(steps, values, color=INK, lw=1.8, marker=".", ms=4)
-    ax.plot(steps[best], values[best], "o", color=INK, ms=9, mfc="white")
-    ax.axvline(steps[best], color=INK, lw=0.8, ls=":")
+    ax.plot(steps, values, color=style.INK, lw=1.8, marker=".", ms=4)
+    ax.plot(steps[best], values[best], "o", color=style.INK, ms=9, mfc="white")
+    ax.axvline(steps[best], color=style.INK, lw=0.8, ls=":")
     ax.set_xlabel("model, from strong to weak regularisation", fontsize=9)
     ax.set_ylabel("mean test score", fontsize=9)
-    plain(ax)
+    style.plain(ax)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlim(0.5, len(values) + 0.5)
     found = f"best: model {steps[best]} of {len(values)}, score {values[best]:.3f}"
@@ -381,9 +369,242 @@ def _draw_shares(ax: Any, weights: Array, kernel_names: Sequence[str], best: int
         share = shares[:, part.kernels].sum(axis=1)
         above.bar(steps, share, bottom=bottom, width=1.0, color=part.colour, label=part.name)
         bottom += share
-    above.axvline(best, color=INK, lw=0.8, ls=":")
+    above.axvline(best, color=style.INK, lw=0.8, ls=":")
     above.set(xlim=ax.get_xlim(), ylim=(0, 1))
     above.set_ylabel("share of the weight", fontsize=9)
-    plain(above)
+    style.plain(above)
     above.tick_params(labelbottom=False)
-    legend_outside(above, at=1.01)
+    style.legend_outside(above, at=1.01)
+
+
+# What a model knows of its tasks.
+
+MAIN, WARM, BAD = style.COLOURS[0], style.COLOURS[1], style.COLOURS[2]
+_SIZE = (5.0, 3.6)
+#: Years that are drawn as dates, with space for the margins of a figure.
+_YEARS, _DAYS_OF_A_YEAR = (1000.0, 9000.0), 365.2425
+#: With so many tasks each is named, or has a bar.
+_FEW_TASKS, _BARS, _NAMED = 8, 30, 5
+#: Colours of the parts of the variance.
+_PARTS = {"common": MAIN, "own": WARM, "occasion": style.COLOURS[6], "noise": style.OTHER}
+_GROUPS = (style.COLOURS[4], style.COLOURS[3], style.COLOURS[7])
+
+
+def draw_errors(
+    error: Array, alone: Array, sharing: Sequence[str], names: Sequence[Any], unit: str, *, ax: Any
+) -> Any:
+    """Draw the error of every task with the others against that without them.
+
+    Parameters
+    ----------
+    error, alone : ndarray of shape (n_tasks,)
+        Errors with and without the other tasks.
+    sharing : sequence of {"helped", "hurt", "no difference"}
+        What is known of their difference.
+    names : sequence
+        The tasks.
+    unit : str
+        What the errors are.
+    ax : matplotlib axes or None
+        Where to draw.
+    """
+    ax = style.new_axes(ax, _SIZE)
+    kinds = np.asarray(sharing)
+    looks = {
+        "no difference": (style.FAINT, "o", 14),
+        "helped": (MAIN, "o", 26),
+        "hurt": (BAD, "^", 46),
+    }
+    for kind, (colour, marker, size) in looks.items():
+        at = kinds == kind
+        if at.any():
+            label = f"{kind} ({int(at.sum())})"
+            dots = {"s": size, "color": colour, "marker": marker, "linewidths": 0.0}
+            ax.scatter(alone[at], error[at], label=label, alpha=0.8, **dots)
+    values = np.concatenate([error, alone])
+    ends = np.array([values.min(), values.max()])
+    if ends[0] > 0.0 and ends[1] > 10.0 * ends[0]:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+    ax.plot(ends, ends, color=style.FAINT, lw=1.0, zorder=0)
+    hurt = np.flatnonzero(kinds == "hurt")
+    few = (
+        np.arange(len(names))
+        if len(names) <= _FEW_TASKS
+        else hurt[: len(hurt) * (len(hurt) <= _NAMED)]
+    )
+    for place, one in zip(few, style.short_names([names[place] for place in few], 16), strict=True):
+        at = (alone[place], error[place])
+        offset = {"xytext": (5, 4), "textcoords": "offset points"}
+        ax.annotate(one, at, color=style.INK, fontsize=8, **offset)
+    return _named(ax, f"{unit} without the other tasks", "with all tasks")
+
+
+def draw_shares(parts: dict[str, Array], names: Sequence[Any], *, ax: Any) -> Any:
+    """Draw how much of every task's variance is common, its group's, its own, and noise.
+
+    Parameters
+    ----------
+    parts : dict of str to ndarray of shape (n_tasks,)
+        Mean squares.
+    names : sequence
+        The tasks.
+    ax : matplotlib axes or None
+        Where to draw.
+    """
+    used = {name: values for name, values in parts.items() if values.any()}
+    whole = np.maximum(sum(used.values()), 1e-300)
+    order = np.argsort(-(used.get("own", np.zeros(len(names))) / whole), kind="stable")
+    many = len(names) > _BARS
+    ax = style.new_axes(ax, _SIZE if many else (_SIZE[0], 1.3 + 0.24 * len(names)))
+    groups, left = iter(_GROUPS), np.zeros(len(names))
+    places = np.arange(len(names))
+    for name, values in used.items():
+        share = (values / whole)[order]
+        colour = _PARTS.get(name) or next(groups, style.OTHER)
+        label = f"{name} {100.0 * float(values.sum() / whole.sum()):.0f} %"
+        look = {"color": colour, "label": label, "linewidth": 0.0}
+        if many:  # one shape, and not thousands of bars
+            ax.fill_betweenx(places, left, left + share, step="mid", **look)
+        else:
+            ax.barh(places, share, left=left, height=0.76, **look)
+        left = left + share
+    ax.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6))
+    if many:
+        ax.set_yticks([])
+        ax.set_ylabel(f"{len(names):,} tasks, by the share of their own", fontsize=9)
+    else:
+        style.name_ticks(ax.yaxis, [names[place] for place in order], inches=style.size_of(ax)[1])
+    return _named(ax, "share of the variance")
+
+
+def draw_effect(
+    at: Array,
+    common: tuple[Array, Array, Array] | None,
+    tasks: Array,
+    *,
+    kind: str,
+    levels: Sequence[str],
+    labels: tuple[str, str],
+    n_tasks: int,
+    ax: Any,
+) -> Any:
+    """Draw what a column does in common, with two standard deviations, and in tasks.
+
+    Parameters
+    ----------
+    at : ndarray of shape (n_values,)
+        Values of the column.
+    common : tuple of ndarray of shape (n_values,), optional
+        Middle and ends for a task that is not known.
+    tasks : ndarray of shape (n_curves, n_values)
+        The curves of some tasks.
+    kind : {"number", "date", "category"}
+        What the column is.
+    levels : sequence of str
+        Names of the values of a category.
+    labels : tuple of str
+        The column, and what is predicted.
+    n_tasks : int
+        How many tasks there are.
+    ax : matplotlib axes or None
+        Where to draw.
+    """
+    ax = style.new_axes(ax, _SIZE)
+    points = _as_dates(at) if kind == "date" else at
+    drawn = f"{len(tasks)} of {n_tasks:,} tasks" if len(tasks) < n_tasks else f"{n_tasks} tasks"
+    looks = {"color": WARM, "lw": 1.0, "alpha": 0.75 if len(tasks) <= _BARS else 0.45}
+    mark = "o" if kind == "category" else None
+    for number, curve in enumerate(tasks):
+        ax.plot(points, curve, label=drawn if number == 0 else None, marker=mark, ms=3, **looks)
+    if common is not None:
+        middle, low, high = common
+        ax.fill_between(points, low, high, color=MAIN, alpha=0.2, linewidth=0.0)
+        ax.plot(points, middle, color=MAIN, lw=2.2, marker=mark, label="new task, \u00b1 2 std")
+    if kind == "category":
+        style.name_ticks(ax.xaxis, list(levels), inches=style.size_of(ax)[0])
+    return _named(ax, *labels)
+
+
+def _as_dates(days: Array) -> Any:
+    """Return days since 1970 as dates, or as years if they are beyond what matplotlib can draw."""
+    years = 1970.0 + days / _DAYS_OF_A_YEAR
+    if years.min() < _YEARS[0] or years.max() > _YEARS[1]:
+        return years
+    return days.astype("datetime64[D]")
+
+
+def draw_reliability(
+    expected: Array, found: dict[str, tuple[Array, Array]], labels: tuple[str, str], *, ax: Any
+) -> Any:
+    """Draw how often something happened against how often it should have.
+
+    Parameters
+    ----------
+    expected : ndarray of shape (n_points,)
+        Probabilities.
+    found : dict of str to (ndarray, ndarray), of shape (n_points,) each
+        Shares, and their standard errors, of some sets of rows.
+    labels : tuple of str
+        Of both axes.
+    ax : matplotlib axes or None
+        Where to draw.
+    """
+    ax = style.new_axes(ax, _SIZE)
+    ax.plot([0, 1], [0, 1], color=style.FAINT, lw=1.0, zorder=0)
+    for (name, (share, error)), colour in zip(found.items(), (MAIN, WARM), strict=False):
+        looks = {"color": colour, "marker": "o", "ms": 4, "lw": 1.4, "capsize": 2}
+        ax.errorbar(expected, share, yerr=2.0 * error, label=name, **looks)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    return _named(ax, *labels)
+
+
+def draw_rows(
+    middle: Array,
+    ends: tuple[Array, Array] | None,
+    truth: Array,
+    *,
+    title: str,
+    label: str,
+    ax: Any,
+) -> Any:
+    """Draw left-out rows of a task in the order of their predictions.
+
+    Parameters
+    ----------
+    middle : ndarray of shape (n_rows,)
+        Predictions.
+    ends : tuple of ndarray of shape (n_rows,), optional
+        The ends of their intervals.
+    truth : ndarray of shape (n_rows,)
+        Targets.
+    title, label : str
+        Of the figure, and of what is predicted.
+    ax : matplotlib axes or None
+        Where to draw.
+    """
+    ax = style.new_axes(ax, _SIZE)
+    order = np.argsort(middle, kind="stable")
+    places = np.arange(1, len(order) + 1)
+    if ends is not None:
+        low, high = (one[order] for one in ends)
+        ax.vlines(places, low, high, color=MAIN, alpha=0.35, lw=2.0, label="90 % interval")
+        outside = (truth[order] < low) | (truth[order] > high)
+    else:
+        outside = np.abs(truth - middle)[order] > 0.5
+    ax.plot(places, middle[order], color=MAIN, lw=1.4, label="predicted without the row")
+    for rows, colour, name in ((~outside, style.INK, "target"), (outside, BAD, "target, missed")):
+        ax.plot(places[rows], truth[order][rows], "o", ms=3.5, color=colour, label=name)
+    return _named(ax, f"rows, by prediction\n{title}", label)
+
+
+def _named(ax: Any, below: str, beside: str = "") -> Any:
+    """Name the axes, and put the legend above them."""
+    style.plain(ax)
+    ax.set_xlabel(below, fontsize=9)
+    if beside:
+        ax.set_ylabel(beside, fontsize=9)
+    looks = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "fontsize": 8.5}
+    columns = min(len(ax.get_legend_handles_labels()[0]), 3)
+    ax.legend(frameon=False, ncols=columns, borderaxespad=0.0, columnspacing=1.2, **looks)
+    return ax

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelhood._support import import_extra
-from kernelhood.inspection.drawings import BAD, MAIN, WARM
+from kernelhood.inspection.figures import BAD, MAIN, WARM
 from kernelhood.inspection.style import FAINT, INK, OTHER
 
 #: A table with more rows scrolls in a box of its own.

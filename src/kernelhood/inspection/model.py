@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernelhood._support import aligned
 from kernelhood._typing import Array, Indices
 from kernelhood.penalties.nonneg_qp import solve_nonneg_qp
 from kernelhood.solvers.neighborhood import BoundTerms
@@ -301,9 +302,4 @@ def _text_table(rows: list[str], columns: list[str], values: Array, name: str) -
     body = [
         [row, *(f"{value:.4g}" for value in line)] for row, line in zip(rows, values, strict=True)
     ]
-    widths = [max(len(line[k]) for line in [head, *body]) for k in range(len(head))]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-        for line in [head, *body]
-    ]
-    return "\n".join(lines)
+    return "\n".join(aligned([head, *body]))

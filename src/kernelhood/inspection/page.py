@@ -7,8 +7,8 @@ from html import escape
 import numpy as np
 
 from kernelhood._typing import Array
-from kernelhood.estimators.task_figures import columns_of, plot_shares
 from kernelhood.estimators.task_report import HELPED, TaskReport
+from kernelhood.estimators.trust import columns_of
 from kernelhood.inspection.contents import (
     Inspection,
     alike_in,
@@ -95,7 +95,7 @@ def _of_tasks(found: Inspection, report: TaskReport) -> list[str]:
 
 
 def _shares(found: Inspection, report: TaskReport) -> list[str]:
-    drawing = svg(plot_shares(found.estimator, report=report), "shares of the variance")
+    drawing = svg(report.plot_shares(), "shares of the variance")
     caption = (
         "How the variance of the rows of each task is divided. Common: what all tasks share; own: "
         "what a task has for itself; noise: what is left. In the legend: all tasks."

@@ -9,18 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelhood.kernels import standard
 from kernelhood.kernels.bank import KernelBank
 from kernelhood.kernels.base import Kernel
 from kernelhood.kernels.inputs import InputSummary, Layout, Places
-from kernelhood.kernels.standard import (
-    Constant,
-    Directions,
-    Equality,
-    Gaussian,
-    Interaction,
-    Linear,
-    Polynomial,
-)
 
 Named = tuple[str, Kernel]
 
@@ -139,7 +131,7 @@ class AutoBank:
         if self.single_columns and not inputs.is_sparse:
             kernels += self._singles(layout, self.max_kernels - len(kernels))
         if not kernels:
-            kernels = [("constant", Constant())]
+            kernels = [("constant", standard.Constant())]
         return KernelBank(
             [kernel for _, kernel in kernels],
             names=[name for name, _ in kernels],
@@ -151,8 +143,8 @@ class AutoBank:
         seen = set()
         everything = layout.everything
         if everything:
-            yield "linear", Linear(columns=layout.whole)
-            yield "quadratic", Polynomial(2, 1.0, columns=layout.whole)
+            yield "linear", standard.Linear(columns=layout.whole)
+            yield "quadratic", standard.Polynomial(2, 1.0, columns=layout.whole)
             yield from _gaussians(layout.distance(everything), self.spreads, "", layout.whole)
             seen.add(everything)
         if layout.is_sparse:
@@ -161,29 +153,29 @@ class AutoBank:
             own = layout.of_columns([layout.summary.number(column) for column in group])
             if own and own not in seen:
                 seen.add(own)
-                yield f"linear[{name}]", Linear(columns=own)
+                yield f"linear[{name}]", standard.Linear(columns=own)
                 yield from _gaussians(layout.distance(own), self.spreads, f"[{name}]", own)
         for place, one in enumerate(layout.inputs.codes):
             column = (layout.first_code + place,)
-            yield f"equality[{layout.summary.label(one.column)}]", Equality(columns=column)
+            yield f"equality[{layout.summary.label(one.column)}]", standard.Equality(columns=column)
         for place, flag in enumerate(layout.inputs.flags):
             column = (layout.first_code + len(layout.inputs.codes) + place,)
-            yield f"missing[{layout.summary.label(flag)}]", Equality(columns=column)
+            yield f"missing[{layout.summary.label(flag)}]", standard.Equality(columns=column)
         for names in self.interactions:
             parts = [one for name in names for one in self._part(layout, name)]
             if len(parts) == len(names):  # none of them is constant
                 label = " x ".join(name for name, _ in parts)
-                yield label, Interaction([kernel for _, kernel in parts])
+                yield label, standard.Interaction([kernel for _, kernel in parts])
 
     def _directions(self, layout: Layout) -> Iterator[Named]:
         """Yield kernels of the directions of rows."""
         label, columns = "[directions]", layout.whole
         found = [
-            (f"linear{label}", Linear(columns=columns)),
-            (f"quadratic{label}", Polynomial(2, _OFFSET, columns=columns)),
+            (f"linear{label}", standard.Linear(columns=columns)),
+            (f"quadratic{label}", standard.Polynomial(2, _OFFSET, columns=columns)),
             *_gaussians(layout.angular_distance, self.spreads, label, columns),
         ]
-        yield from ((name, Directions(kernel)) for name, kernel in found)
+        yield from ((name, standard.Directions(kernel)) for name, kernel in found)
 
     def _part(self, layout: Layout, name: int | str) -> Iterator[Named]:
         """Yield the kernel of a column or a group in an interaction, unless it is constant."""
@@ -196,11 +188,11 @@ class AutoBank:
             label = summary.label(number)
             for place, one in enumerate(layout.inputs.codes):
                 if one.column == number:
-                    yield label, Equality(columns=(layout.first_code + place,))
+                    yield label, standard.Equality(columns=(layout.first_code + place,))
                     return
             own = layout.of_columns([number])
         if own:
-            yield label, Linear(columns=own)
+            yield label, standard.Linear(columns=own)
 
     def _singles(self, layout: Layout, room: int) -> list[Named]:
         """Return the kernels on single columns, as many as fit."""
@@ -231,7 +223,7 @@ def _gaussians(
 ) -> Iterator[Named]:
     """Yield Gaussians on columns of the fitted inputs, of spreads in multiples of a distance."""
     for spread in spreads:
-        yield f"gaussian({spread:g}){label}", Gaussian(spread * distance, columns=columns)
+        yield f"gaussian({spread:g}){label}", standard.Gaussian(spread * distance, columns=columns)
 
 
 def _listed(columns: Any) -> tuple[int | str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -78,16 +78,6 @@ class Sums:
         add_rows(K, self.scale_of(place), self.target[place], self.out)
 
 
-class Pass(Protocol):
-    """Kernels that are evaluated in one pass over the inner products."""
-
-    def write(self, pair: Pair, out: Array) -> None:
-        """Write the matrices into slices of out."""
-
-    def add(self, pair: Pair, sums: Sums) -> None:
-        """Add the rows to sums."""
-
-
 @dataclass(frozen=True)
 class Single:
     """One kernel of inner products, normalised or not, and its place in the bank."""
@@ -125,7 +115,7 @@ class Single:
     def _power(self, pair: Pair) -> tuple[Products, float, int, Array, Array]:
         """Return the products, offset, degree and factors on both sides of a power."""
         core: Any = core_of(self.kernel)
-        products = pair.products(core.of_distances)
+        products = pair.inner
         if isinstance(self.kernel, Normalized):
             left = inverse_norms(core.scales(products.left))
             right = left if products.same else self._norms(pair.side, core, products)
@@ -170,6 +160,10 @@ class Ladder:
         scale, target = sums.scale_of(self.places), sums.target[self.places]
         with quiet():
             add_ladder(pair.apart, self.spread, self.squarings, scale, target, sums.out)
+
+
+#: Kernels that are evaluated in one pass over the inner products.
+Pass = Single | Ladder
 
 
 @dataclass(frozen=True)

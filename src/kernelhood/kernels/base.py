@@ -254,7 +254,13 @@ class Side:
     @cached_property
     def centre(self) -> Centre | None:
         """The centre of the points, or None if they are not far from 0 for their distances."""
-        if not self._far_from_zero():
+        n = len(self.squares)
+        if n == 0:
+            return None
+        with quiet():
+            total = column_sums(self.points)
+            square = float(np.dot(total, total)) / n**2
+        if not square > _OFFSET * (self.total / n - square):
             return None
         if not sparse.issparse(self.points):
             return Centre(None, mean_point(self.points))
@@ -263,16 +269,6 @@ class Side:
         points = self.points.tocsc()
         columns = np.flatnonzero(2 * np.diff(points.indptr) > points.shape[0])
         return Centre(columns, mean_point(points[:, columns].toarray()))
-
-    def _far_from_zero(self) -> bool:
-        """Return whether the mean of the points is large against their distances from it."""
-        Z, n = self.points, len(self.squares)
-        if n == 0:
-            return False
-        with quiet():
-            total = column_sums(Z)
-            square = float(np.dot(total, total)) / n**2
-        return square > _OFFSET * (self.total / n - square)
 
     @cached_property
     def moved(self) -> Parts:

@@ -266,6 +266,35 @@ class InputSummary:
         return cls(mean, scale, size, _some_rows(X), absent, tuple(coded), known)
 
     @classmethod
+    def of_tasks(
+        cls,
+        X: Any,
+        rows: Sequence[Indices],
+        sample_weight: Sequence[Array],
+        *,
+        coded: Sequence[int],
+        names: Sequence[str] | None,
+    ) -> InputSummary:
+        """Look at the rows of all tasks, each of which may belong to several.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            All rows.
+        rows : sequence of ndarray of int
+            Those of each task that train.
+        sample_weight : sequence of ndarray
+            How often each of these counts.
+        coded, names
+            As for `of`.
+        """
+        counts = np.zeros(X.shape[0])
+        for own, weight in zip(rows, sample_weight, strict=True):
+            np.add.at(counts, own, weight)
+        used = np.flatnonzero(counts)
+        return cls.of(X[used], counts[used], coded=coded, names=names)
+
+    @classmethod
     def of_names(cls, names: Sequence[str] | None) -> InputSummary:
         """Return what is known without looking at any row: the names of the columns, if that."""
         known = None if names is None else tuple(map(str, names))

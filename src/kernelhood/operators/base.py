@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from kernelhood._compiled import compiled, inlined
-from kernelhood._typing import Array, Flags, Indices
+from kernelhood._typing import AnyArray, Array, Flags, Indices
 from kernelhood.relations.matrices import Ones, TaskMatrices, as_task_matrices
 
 
@@ -129,14 +129,10 @@ class Combined(NamedTuple):
     stacked: Array
     turn: Indices
 
-    def far_only(self) -> bool:
-        """Return whether all samples have the same weights."""
-        return not (len(self.near) or len(self.joins))
-
     def to_fill(self) -> tuple[Any, ...]:
         """Return what `fill_row` asks for: plain arrays, because tuples take long to compile."""
         weights, cells = self.far[None], self.cells
-        if not self.far_only():
+        if len(self.near) or len(self.joins):
             weights = np.concatenate([weights, self.near, self.between])
         point = cells.point[:0] if cells.plain else cells.point
         room, where = np.empty(len(self.far)), np.empty(len(self.far), dtype=np.intp)
@@ -264,12 +260,6 @@ def combined_matrix(kernel: Combined) -> Array:
     return kernel.rows
 
 
-def combined_block(kernel: Combined, where: Indices) -> Array:
-    """Return some rows and the same columns, from the rows that an SVM has left."""
-    fill_rows(kernel, where)
-    return np.asarray(kernel.rows[kernel.slot[where][:, None], where], dtype=np.float64)
-
-
 @compiled
 def gather_rows(rows: Array, slot: Indices, where: Indices, K: Array) -> None:
     """Write those of some rows that are there, and the same columns, into K."""
@@ -340,9 +330,18 @@ class KernelOperator(ABC):
     def row_buffer(self) -> Array:
         """Return a buffer for the rows of a combination."""
 
-    @abstractmethod
+    @property
+    def stacked(self) -> AnyArray:
+        """The kernel matrices one below the other; no rows if they are not in memory."""
+        return np.empty((0, 1))
+
     def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
         """Return the combination of the kernels with no row computed yet."""
+        far, near, between = self.split(weights)
+        slot = np.full(self.n_samples, -1, dtype=np.intp)
+        diagonal = self.diagonal(far, near, between, ridge)
+        kept = rows, slot, diagonal, self.stacked, np.zeros(1, dtype=np.intp)
+        return Combined(far, near, between, self.joins, self.cells, ridge, *kept)
 
     @abstractmethod
     def block(self, kernel: Combined, where: Indices) -> Array:
@@ -422,6 +421,8 @@ class KernelOperator(ABC):
     def split(self, weights: Array) -> tuple[Array, Array, Array]:
         """Return the weights between all samples, within each cell, and of the other matrices."""
         n, places = self.n_kernels, range(len(self.matrices))
+        if self.plain:
+            return weights, np.zeros((0, n)), np.zeros((0, n))
         by_matrix = [weights[n * r : n * (r + 1)] for r in places]
         far = sum((by_matrix[r] for r in places if self._sources[r] == ALL), np.zeros(n))
         between = [by_matrix[r] for r in places if self._sources[r] >= 0]
@@ -528,8 +529,3 @@ class KernelOperator(ABC):
             traces.append(np.array(sums).T.ravel())
             counts.append(np.repeat(number, self.n_kernels))
         return np.concatenate(traces), np.concatenate(counts)
-
-    def samples_of(self, task: int) -> list[slice]:
-        """Return where the samples of a task stand."""
-        starts = self.cells.starts
-        return [slice(*starts[c : c + 2]) for c in np.flatnonzero(self.cells.task == task)]

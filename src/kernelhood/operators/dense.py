@@ -26,7 +26,7 @@ from kernelhood.operators.base import (
     KernelOperator,
     add_rows,
     cells_of,
-    combined_block,
+    fill_rows,
     one_cell,
 )
 
@@ -263,34 +263,14 @@ class DenseKernels(KernelOperator):
         return np.empty((self.n_samples, self.n_samples), dtype=self.Ks.dtype)
 
     @cached_property
-    def _stacked(self) -> Array:
+    def stacked(self) -> Array:
+        """The kernel matrices one below the other."""
         return self.Ks.reshape(-1, self.Ks.shape[-1])
-
-    def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
-        """Return the combination of the kernels with no row computed yet."""
-        if self.plain:
-            far, near, between = weights, _NOTHING, _NOTHING
-            diagonal = ridge + weights @ self.diagonals
-        else:
-            far, near, between = self.split(weights)
-            diagonal = self.diagonal(far, near, between, ridge)
-        return Combined(
-            far,
-            near,
-            between,
-            self.joins,
-            self.cells,
-            ridge,
-            rows,
-            np.full(self.n_samples, -1, dtype=np.intp),
-            diagonal,
-            self._stacked,
-            _NO_TURN,
-        )
 
     def block(self, kernel: Combined, where: Indices) -> Array:
         """Return some rows of a combination and the same columns."""
-        return combined_block(kernel, where)
+        fill_rows(kernel, where)
+        return np.asarray(kernel.rows[kernel.slot[where][:, None], where], dtype=np.float64)
 
     def add_products(self, change: Array, products: Array) -> None:
         """Add the products of every kernel with `change`, for each source."""
@@ -303,16 +283,12 @@ class DenseKernels(KernelOperator):
         of_own = products[self._rows_of(OWN)] if self._has_own else products[:0]
         if self.cells.plain:
             layout = self.cells.cell, self.cells.starts
-            _add_in_order(self._stacked, *layout, change, changed, of_all, of_own)
+            _add_in_order(self.stacked, *layout, change, changed, of_all, of_own)
             return
         if self._has_all:
             _add_gathered(self.Ks, self.cells.point, change, of_all)
         if self._has_own:
             _add_own(self.Ks, self.cells, change, changed, of_own)
-
-
-_NOTHING = np.zeros((0, 1))
-_NO_TURN = np.zeros(1, dtype=np.intp)
 
 
 def one_task(Ks: Array, cells: Cells | None = None) -> DenseKernels:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -86,20 +86,6 @@ _ROWS_AT_ONCE = 4096
 _FEWEST_ROWS, _NUMBERS_AT_HAND = 64, 2**19
 
 
-class Features(Protocol):
-    """The features of all kernels at points that are named by their numbers."""
-
-    @property
-    def starts(self) -> Indices:
-        """Where the features of each kernel start, and their number; shape (n_kernels + 1,)."""
-
-    def rows(self, points: Indices, columns: Indices | slice) -> Array:
-        """Return some features at some points, in double precision."""
-
-    def as_held(self, points: Indices) -> AnyArray:
-        """Return all features at some points, in the precision that they have."""
-
-
 @dataclass(frozen=True)
 class HeldFeatures:
     """Features that are in memory.
@@ -136,8 +122,8 @@ class LowRankKernels(KernelOperator):
 
     Attributes
     ----------
-    features : Features
-        The features of all kernels.
+    features : HeldFeatures or PointFeatures
+        The features of all kernels at points that are named by their numbers.
     megabytes : float
         How much of them an SVM may keep in double precision.
     """
@@ -192,24 +178,6 @@ class LowRankKernels(KernelOperator):
     def row_buffer(self) -> Array:
         """Return an empty buffer: rows of a combination are never kept."""
         return np.empty((0, self.n_samples))
-
-    def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
-        """Return the combination of the kernels, which is known by its weights."""
-        far, near, between = self.split(weights)
-        none = np.empty((0, 1))
-        return Combined(
-            far,
-            near,
-            between,
-            self.joins,
-            self.cells,
-            ridge,
-            rows,
-            np.full(self.n_samples, -1, dtype=np.intp),
-            self.diagonal(far, near, between, ridge),
-            none,
-            np.zeros(1, dtype=np.intp),
-        )
 
     def restricted(self, where: Indices) -> LowRankKernels:
         """Return the kernels on some samples, in ascending order."""

@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from kernelhood._typing import Array, Indices
+from kernelhood._typing import AnyArray, Array, Indices
 from kernelhood.operators.base import ALL, OWN, Combined, Fill, KernelOperator, gather_rows
 from kernelhood.operators.dense import add_sources, add_weighted, add_within
 
@@ -25,37 +25,14 @@ _AT_ONCE = 2**19
 _TOGETHER = 256
 
 
-class Evaluator(Protocol):
-    """What evaluates kernels between points that are named by their numbers."""
-
-    @property
-    def diagonals(self) -> Array:
-        """The values k(x, x), of shape (n_kernels, n_points)."""
-
-    def products(
-        self, rows: Indices, columns: Indices, change: Array, groups: Indices | None = None
-    ) -> Array:
-        """Return every kernel between some points times a vector over the rows, or its groups."""
-
-    def combinations(
-        self, rows: Indices, columns: Indices, weights: Array, *, out: Array | None = None
-    ) -> Array:
-        """Return combinations of the kernels between some points, or add them to `out`.
-
-        The weights are of shape (n_combinations, n_kernels, 1), or n_rows in the place of 1.
-        """
-
-    def __len__(self) -> int: ...
-
-
 @dataclass(frozen=True)
 class OnDemandKernels(KernelOperator):
     """Base kernels that are evaluated block by block.
 
     Attributes
     ----------
-    evaluator : Evaluator
-        The kernels on the points.
+    evaluator : PointKernels
+        The kernels between points that are named by their numbers.
     megabytes : float
         How much the rows that are kept may take.
     dtype : numpy dtype
@@ -86,23 +63,10 @@ class OnDemandKernels(KernelOperator):
         kept = rows_that_fit(self.n_samples, self.megabytes, self.dtype)
         return np.empty((kept, self.n_samples), dtype=self.dtype)
 
-    def combined(self, weights: Array, ridge: float, rows: Array) -> Combined:
-        """Return the combination of the kernels with no row computed yet."""
-        far, near, between = self.split(weights)
-        none = np.empty((0, 1), dtype=self.dtype)
-        return Combined(
-            far,
-            near,
-            between,
-            self.joins,
-            self.cells,
-            ridge,
-            rows,
-            np.full(self.n_samples, -1, dtype=np.intp),
-            self.diagonal(far, near, between, ridge),
-            none,
-            np.zeros(1, dtype=np.intp),
-        )
+    @property
+    def stacked(self) -> AnyArray:
+        """No matrices."""
+        return np.empty((0, 1), dtype=self.dtype)
 
     def _fill(self, kernel: Combined, samples: Indices) -> None:
         """Write the rows of some samples, in ascending order, over the oldest ones."""

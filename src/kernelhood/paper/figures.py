@@ -11,24 +11,8 @@ import numpy as np
 
 from kernelhood._support import import_extra
 from kernelhood._typing import Array
+from kernelhood.inspection import style
 from kernelhood.inspection.figures import shares_of
-from kernelhood.inspection.style import (
-    COLOURS,
-    FAINT,
-    INK,
-    LIKENESS_MAP,
-    SHARES_MAP,
-    colour_bar,
-    draw_map,
-    legend_outside,
-    name_ticks,
-    new_axes,
-    new_figure,
-    nice_range,
-    plain,
-    short_names,
-    width_of,
-)
 from kernelhood.paper.methods import ALIGNED, label
 from kernelhood.paper.statistics import average_ranks, critical_difference
 from kernelhood.paper.table import (
@@ -77,24 +61,24 @@ def plot_critical_difference(
     n_blocks = len(score_blocks(results, blocks).names)
     distance = critical_difference(len(means), n_blocks, alpha=alpha)
     k, half = len(means), (len(means) + 1) // 2
-    ax = new_axes(ax, (6.4, 1.5 + 0.28 * half))
+    ax = style.new_axes(ax, (6.4, 1.5 + 0.28 * half))
     ax.set(xlim=(0.4, k + 0.6), ylim=(-0.5 * half - 1.2, 1.6))
     ax.axis("off")
-    ax.plot([1, k], [0, 0], color=INK, lw=1.2)
+    ax.plot([1, k], [0, 0], color=style.INK, lw=1.2)
     for tick in range(1, k + 1):
-        ax.plot([tick, tick], [0, 0.12], color=INK, lw=1)
+        ax.plot([tick, tick], [0, 0.12], color=style.INK, lw=1)
         ax.text(tick, 0.2, str(tick), ha="center", va="bottom", fontsize=9)
     for place, (method, mean) in enumerate(means.items()):
         left = place < half
         depth = -0.9 - 0.5 * (place if left else k - 1 - place)
         edge, gap = (0.95, -0.06) if left else (k + 0.05, 0.06)
-        ax.plot([mean, mean, edge], [0, depth, depth], color=FAINT, lw=0.9)
+        ax.plot([mean, mean, edge], [0, depth, depth], color=style.FAINT, lw=0.9)
         text = f"{label(method)}  {mean:.2f}" if left else f"{mean:.2f}  {label(method)}"
         ax.text(edge + gap, depth, text, ha="right" if left else "left", va="center", fontsize=9)
     for level, (low, high) in enumerate(_cliques(np.asarray(means), distance)):
         height = -0.18 - 0.16 * level
-        ax.plot([low - 0.04, high + 0.04], [height, height], color=COLOURS[2], lw=3.2)
-    ax.plot([1, 1 + min(distance, k - 1)], [1.05, 1.05], color=COLOURS[2], lw=3.2)
+        ax.plot([low - 0.04, high + 0.04], [height, height], color=style.COLOURS[2], lw=3.2)
+    ax.plot([1, 1 + min(distance, k - 1)], [1.05, 1.05], color=style.COLOURS[2], lw=3.2)
     ax.text(1, 1.2, f"critical difference {distance:.2f}", va="bottom", fontsize=9)
     return ax
 
@@ -140,19 +124,21 @@ def plot_figure_1(results: Any, dataset: str) -> Any:
     found = [rows[rows["method"] == name]["alignment"] for name in methods]
     means = [np.mean([json.loads(text) for text in texts], axis=0) for texts in found]
     tasks = json.loads(first)["tasks"] if first else list(range(1, len(means[0]) + 1))
-    room = width_of(tasks, 14)
+    room = style.width_of(tasks, 14)
     figure, panels = _panels(len(methods), (side + room + 0.9, side + room + 0.7))
     for ax, name, mean in zip(panels, methods, means, strict=True):
-        limits = nice_range(mean)
-        image = draw_map(ax, mean, limits=limits, colours=LIKENESS_MAP, inches=(side, side))
+        limits = style.nice_range(mean)
+        image = style.draw_map(
+            ax, mean, limits=limits, colours=style.LIKENESS_MAP, inches=(side, side)
+        )
         ax.set_title(label(name), fontsize=10)
-        said = name_ticks(ax.xaxis, tasks, inches=side)
-        name_ticks(ax.yaxis, tasks, inches=side)
+        said = style.name_ticks(ax.xaxis, tasks, inches=side)
+        style.name_ticks(ax.yaxis, tasks, inches=side)
         ax.set_xlabel(said.replace("task", "neighborhood of task", 1), fontsize=8)
         ax.set_ylabel("kernel of task", fontsize=8)
-        colour_bar(ax, image, "alignment")
+        style.colour_bar(ax, image, "alignment")
         if np.ptp(mean) < _SAME:
-            look = {"ha": "center", "va": "center", "color": INK, "fontsize": 9}
+            look = {"ha": "center", "va": "center", "color": style.INK, "fontsize": 9}
             ax.text(0.5, 0.5, f"{mean.mean():.3f} everywhere", transform=ax.transAxes, **look)
     return figure
 
@@ -187,7 +173,7 @@ def plot_learned_weights(results: Any, dataset: str) -> Any:
     tasks = found[methods[0]][0]["tasks"]
     kernels = max((ones[0]["kernels"] for ones in found.values()), key=len)
     inches = (2.6, float(np.clip(0.25 * len(tasks), 1.2, 7.0)))
-    size = (inches[0] + width_of(tasks) + 0.3, inches[1] + width_of(kernels) + 0.6)
+    size = (inches[0] + style.width_of(tasks) + 0.3, inches[1] + style.width_of(kernels) + 0.6)
     figure, panels = _panels(len(methods), size)
     for ax, name in zip(panels, methods, strict=True):
         image = _draw_weights(ax, found[name], inches)
@@ -210,9 +196,11 @@ def _draw_weights(ax: Any, runs: list[dict[str, Any]], inches: tuple[float, floa
     tasks, kernels = runs[0]["tasks"], runs[0]["kernels"]
     shares = np.mean([shares_of(np.array(one["values"], dtype=float)) for one in runs], axis=0)
     width = inches[0] if len(kernels) > 1 else 0.35
-    image = draw_map(ax, shares, limits=(0.0, 1.0), colours=SHARES_MAP, inches=(width, inches[1]))
-    name_ticks(ax.yaxis, tasks, inches=inches[1])
-    said = name_ticks(ax.xaxis, kernels, inches=width, what="kernel")
+    image = style.draw_map(
+        ax, shares, limits=(0.0, 1.0), colours=style.SHARES_MAP, inches=(width, inches[1])
+    )
+    style.name_ticks(ax.yaxis, tasks, inches=inches[1])
+    said = style.name_ticks(ax.xaxis, kernels, inches=width, what="kernel")
     single = "the only kernel" if len(kernels) == 1 else ""
     ax.set_xlabel(single if said == "kernel" else said, fontsize=8)
     return image
@@ -247,12 +235,12 @@ def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
     rows = _of(results, dataset, "trace").drop_duplicates("method")
     if not len(rows):
         return None
-    ax = new_axes(ax, (7.6, 3.8))
+    ax = style.new_axes(ax, (7.6, 3.8))
     for place, row in enumerate(rows.itertuples()):
         seconds, gaps = _worst_gap(json.loads(row.trace), float(row.fit_seconds))
-        style = {"color": COLOURS[place % 8], "ls": _STYLES[place // 8 % 3]}
+        looks = {"color": style.COLOURS[place % 8], "ls": _STYLES[place // 8 % 3]}
         ax.plot(
-            seconds, np.maximum(gaps, 1e-9), marker=".", lw=1.4, label=label(row.method), **style
+            seconds, np.maximum(gaps, 1e-9), marker=".", lw=1.4, label=label(row.method), **looks
         )
     ax.set(xscale="log", yscale="log", xlabel="seconds", ylabel="gap of the worst task")
     ticker = import_extra("matplotlib.ticker", "bench")
@@ -260,8 +248,8 @@ def plot_convergence(results: Any, dataset: str, *, ax: Any = None) -> Any:
     ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
     ax.xaxis.set_minor_locator(ticker.NullLocator())
     ax.grid(alpha=0.25)
-    legend_outside(ax)
-    plain(ax)
+    style.legend_outside(ax)
+    style.plain(ax)
     return ax
 
 
@@ -287,7 +275,7 @@ def _panels(count: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
     """Return a figure and `count` axes of a size in inches, at most two beside each other."""
     columns = min(count, 2)
     lines = -(-count // columns)
-    figure = new_figure((columns * size[0], lines * size[1] + 0.5), "bench")
+    figure = style.new_figure((columns * size[0], lines * size[1] + 0.5), "bench")
     axes = np.ravel(figure.subplots(lines, columns, squeeze=False)).tolist()
     for unused in axes[count:]:
         unused.remove()
@@ -327,7 +315,9 @@ def plot_scores(results: Any) -> Any:
     n_methods = summary["method"].nunique()
     columns = 1 if len(names) == 1 else 2
     lines = -(-len(names) // columns)
-    figure = new_figure((5.4 if columns == 1 else 9.0, lines * (0.27 * n_methods + 1.1)), "bench")
+    figure = style.new_figure(
+        (5.4 if columns == 1 else 9.0, lines * (0.27 * n_methods + 1.1)), "bench"
+    )
     axes = np.ravel(figure.subplots(lines, columns, squeeze=False)).tolist()
     for unused in axes[len(names) :]:
         unused.remove()
@@ -342,7 +332,7 @@ def _draw_methods(ax: Any, results: Any, lines: Any, dataset: str) -> None:
     spans = []
     for place, line in enumerate(lines.itertuples()):
         best = line.mean == lines["mean"].iloc[0]
-        colour = COLOURS[0] if best else FAINT
+        colour = style.COLOURS[0] if best else style.FAINT
         tasks = [
             scale * score for score in _mean_task_scores(results, dataset, line.method).values()
         ]
@@ -351,14 +341,14 @@ def _draw_methods(ax: Any, results: Any, lines: Any, dataset: str) -> None:
         spans.append((min([*tasks, line.mean - error]), max([*tasks, line.mean + error])))
         ax.errorbar(line.mean, place, xerr=error, fmt="o", color=colour, ms=7, lw=2, capsize=3)
     _zoom(ax, spans, list(lines["mean"]), [f"{one:.4g}" for one in lines["mean"]])
-    ax.set_yticks(range(len(lines)), short_names(map(label, lines["method"])), fontsize=9)
+    ax.set_yticks(range(len(lines)), style.short_names(map(label, lines["method"])), fontsize=9)
     ax.set_ylim(len(lines) - 0.5, -0.5)
     ax.grid(axis="x", alpha=0.25)
-    plain(ax)
+    style.plain(ax)
     ax.tick_params(axis="y", length=0)
     smaller = " (smaller is better)" if is_error(results, dataset) else ""
     ax.set_xlabel(f"{unit(lines['metric'].iloc[0])}{smaller}", fontsize=9)
-    ax.set_title(title(dataset), fontsize=10, loc="left", color=INK)
+    ax.set_title(title(dataset), fontsize=10, loc="left", color=style.INK)
 
 
 def _zoom(ax: Any, spans: list[tuple[float, float]], means: list[float], texts: list[str]) -> None:
@@ -374,7 +364,9 @@ def _zoom(ax: Any, spans: list[tuple[float, float]], means: list[float], texts: 
             left = mean < low
             edge, words = (0.0, f"◂ {text}") if left else (1.0, f"{text} ▸")
             look = {"ha": "left" if left else "right", "va": "center", "fontsize": 9}
-            ax.text(edge, place, words, transform=ax.get_yaxis_transform(), color=FAINT, **look)
+            ax.text(
+                edge, place, words, transform=ax.get_yaxis_transform(), color=style.FAINT, **look
+            )
 
 
 def plot_task_scores(results: Any, dataset: str) -> Any:
@@ -407,7 +399,7 @@ def plot_task_scores(results: Any, dataset: str) -> Any:
     methods, scale = list(summary["method"]), _scale(summary)
     tasks = list(json.loads(rows["task_scores"].iloc[0]))
     shown = tasks[:: -(-len(tasks) // _MOST_TASKS)]
-    figure = new_figure((6.8, 0.055 * (len(methods) + 2) * len(shown) + 1.4), "bench")
+    figure = style.new_figure((6.8, 0.055 * (len(methods) + 2) * len(shown) + 1.4), "bench")
     ax = figure.subplots()
     drawn = []
     for place, method in enumerate(methods):
@@ -428,7 +420,7 @@ def _draw_dots(ax: Any, values: Array, place: int, count: int, name: str) -> tup
         means = values.mean(axis=0)
         errors = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0 * means
     rows = np.arange(values.shape[1]) + 0.76 * ((place + 0.5) / count - 0.5)
-    look = {"color": COLOURS[place % 8], "fmt": MARKERS[place % 8], "ms": 4, "lw": 1}
+    look = {"color": style.COLOURS[place % 8], "fmt": MARKERS[place % 8], "ms": 4, "lw": 1}
     hollow = {"mfc": "white"} if place >= 8 else {}
     ax.errorbar(means, rows, xerr=2.0 * errors, label=name, **look, **hollow)
     return means, rows
@@ -445,17 +437,17 @@ def _edge_marks(ax: Any, drawn: list[tuple[Any, Any]], order: Any) -> None:
     ax.set_xlim(low - pad, high + pad)
     for place, (means, rows) in enumerate(drawn):
         for side, marker, out in ((low, "<", means < low - pad), (high, ">", means > high + pad)):
-            look = {"color": COLOURS[place % 8], "ms": 5, "ls": "", "clip_on": False}
+            look = {"color": style.COLOURS[place % 8], "ms": 5, "ls": "", "clip_on": False}
             ax.plot(np.full(out.sum(), side), rows[out], marker, **look)
 
 
 def _name_rows(ax: Any, shown: Sequence[str], n_tasks: int) -> None:
-    ax.set_yticks(range(len(shown)), short_names(shown), fontsize=8)
+    ax.set_yticks(range(len(shown)), style.short_names(shown), fontsize=8)
     ax.set_ylim(len(shown) - 0.5, -0.5)
     for line in range(1, len(shown)):
-        ax.axhline(line - 0.5, color=FAINT, lw=0.4, alpha=0.5)
+        ax.axhline(line - 0.5, color=style.FAINT, lw=0.4, alpha=0.5)
     ax.grid(axis="x", alpha=0.25)
-    plain(ax)
+    style.plain(ax)
     ax.tick_params(axis="y", length=0)
     if len(shown) < n_tasks:
         ax.set_ylabel(f"{len(shown)} of {n_tasks} tasks", fontsize=9)

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kernelhood._support import whole_file
+from kernelhood.paper import protocol
 from kernelhood.paper.choice import Found, Memory, fit_found, search, task_scores
 from kernelhood.paper.methods import (
     ALIGNED,
@@ -31,18 +32,6 @@ from kernelhood.paper.methods import (
     candidates,
     make_estimator,
     with_relations,
-)
-from kernelhood.paper.protocol import (
-    CLASSIFICATION,
-    METRICS,
-    Samples,
-    Split,
-    fingerprint,
-    has_groups,
-    kind_of,
-    load,
-    run_seed,
-    split_rows,
 )
 from kernelhood.relations import TaskRelation
 from kernelhood.solvers.neighborhood import identity_projection
@@ -117,13 +106,16 @@ class Job:
     train_fraction: float
     grid: str
     data_home: str | None = None
-    samples: Samples | None = None
+    samples: protocol.Samples | None = None
     stratify: bool = True
 
     @property
     def candidates(self) -> list[Candidates]:
         """Return the kinds of models that the method chooses among."""
-        kind, grouped = kind_of(self.dataset, self.samples), has_groups(self.dataset, self.samples)
+        kind, grouped = (
+            protocol.kind_of(self.dataset, self.samples),
+            protocol.has_groups(self.dataset, self.samples),
+        )
         return candidates(self.method, self.grid, kind, grouped=grouped)
 
     @property
@@ -135,7 +127,7 @@ class Job:
             "metric": self.metric,
             "train_fraction": self.train_fraction,
             "models": [[one.method, one.choices, one.grid] for one in self.candidates],
-            "data": None if self.samples is None else fingerprint(self.samples),
+            "data": None if self.samples is None else protocol.fingerprint(self.samples),
             **({} if self.stratify else {"stratify": False}),
         }
         return hashlib.sha256(dumps(content).encode()).hexdigest()[:16]
@@ -196,7 +188,7 @@ def empty_row(job: Job, error: str | None = None) -> Row:
         "dataset": job.dataset,
         "method": job.method,
         "run": job.run,
-        "seed": run_seed(job.seed, job.dataset, job.run),
+        "seed": protocol.run_seed(job.seed, job.dataset, job.run),
         "metric": job.metric,
         "train_fraction": job.train_fraction,
         "grid": job.grid,
@@ -214,16 +206,18 @@ def dumps(value: Any) -> str:
 
 def _measure(job: Job, memory: Memory) -> Row:
     """Return what the job adds to its row."""
-    seed = run_seed(job.seed, job.dataset, job.run)
-    samples = job.samples or load(job.dataset, job.data_home, seed)
-    classified = kind_of(job.dataset, job.samples) == CLASSIFICATION
+    seed = protocol.run_seed(job.seed, job.dataset, job.run)
+    samples = job.samples or protocol.load(job.dataset, job.data_home, seed)
+    classified = protocol.kind_of(job.dataset, job.samples) == protocol.CLASSIFICATION
     classes = samples.y if classified and job.stratify else None
     share = job.train_fraction
-    split = split_rows(samples.task, samples.sample_id, classes, train_fraction=share, seed=seed)
+    split = protocol.split_rows(
+        samples.task, samples.sample_id, classes, train_fraction=share, seed=seed
+    )
     one, best = _choose(job, samples, split, memory)
     model, seconds = _fit(job, samples, split, one, best, memory)
     rows = samples.X[split.test], samples.y[split.test], samples.task[split.test]
-    scores = task_scores(METRICS[job.metric], model, *rows)
+    scores = task_scores(protocol.METRICS[job.metric], model, *rows)
     several = one.choices if len(job.candidates) > 1 else {}
     chosen = {**several, **best.parameters}
     return {
@@ -236,16 +230,18 @@ def _measure(job: Job, memory: Memory) -> Row:
     }
 
 
-def _estimator(job: Job, samples: Samples, one: Candidates) -> Any:
+def _estimator(job: Job, samples: protocol.Samples, one: Candidates) -> Any:
     """Return the estimator of some models."""
-    kind = kind_of(job.dataset, job.samples)
+    kind = protocol.kind_of(job.dataset, job.samples)
     return make_estimator(one.method, kind, samples.task_groups, **one.settings)
 
 
-def _choose(job: Job, samples: Samples, split: Split, memory: Memory) -> tuple[Candidates, Found]:
+def _choose(
+    job: Job, samples: protocol.Samples, split: protocol.Split, memory: Memory
+) -> tuple[Candidates, Found]:
     """Return the best model on the validation part, the first of equal ones."""
     data, parts = (samples.X, samples.y, samples.task), (split.train, split.validation)
-    metric, chosen = METRICS[job.metric], None
+    metric, chosen = protocol.METRICS[job.metric], None
     for one in job.candidates:
         estimator = _estimator(job, samples, one)
         grid = one.grid
@@ -261,8 +257,8 @@ def _choose(job: Job, samples: Samples, split: Split, memory: Memory) -> tuple[C
 
 def _fit(
     job: Job,
-    samples: Samples,
-    split: Split,
+    samples: protocol.Samples,
+    split: protocol.Split,
     one: Candidates,
     best: Found,
     memory: Memory,

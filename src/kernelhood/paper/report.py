@@ -18,27 +18,10 @@ from kernelhood.inspection.html import (
     plain_table,
     sortable,
 )
-from kernelhood.paper.figures import (
-    plot_convergence,
-    plot_critical_difference,
-    plot_figure_1,
-    plot_learned_weights,
-    plot_scores,
-    plot_task_scores,
-)
+from kernelhood.paper import figures, statistics
 from kernelhood.paper.jobs import write_file
 from kernelhood.paper.methods import BEST, PROPOSED, label
 from kernelhood.paper.protocol import TABLE_1
-from kernelhood.paper.statistics import (
-    ROPE,
-    against_cells,
-    bayesian_comparison,
-    choose_blocks,
-    differences_cells,
-    friedman,
-    holm,
-    iman_davenport,
-)
 from kernelhood.paper.table import (
     as_markdown,
     best_first,
@@ -93,11 +76,11 @@ def headline(results: Any) -> str:
     >>> print(headline(published_results()))
     MT-ONMKL has the best average rank of 7 methods on 5 data sets (1.40); Holm's test at 0.05 ...
     """
-    blocks = choose_blocks(results)
+    blocks = statistics.choose_blocks(results)
     if blocks is None:
         return _scores_only(results)
     found = score_blocks(results, blocks)
-    against = holm(results, blocks=blocks)
+    against = statistics.holm(results, blocks=blocks)
     best = against.attrs["control"]
     n, k = found.scores.shape
     what = (
@@ -161,7 +144,7 @@ def findings(results: Any) -> list[str]:
     >>> print(findings(published_results())[0])
     7 methods on 5 data sets: Friedman's chi2 = 11.507 (df 6, p = 0.074), Iman and ...
     """
-    blocks = choose_blocks(results)
+    blocks = statistics.choose_blocks(results)
     if blocks is None:
         return ["Statistics need two methods on two data sets, or on one with several tasks."]
     sentences = _tests(results, blocks)
@@ -188,8 +171,11 @@ def findings(results: Any) -> list[str]:
 def _tests(results: Any, blocks: str) -> list[str]:
     """Return what Friedman's test and its likes say, and Holm's comparisons with the best."""
     found = score_blocks(results, blocks)
-    chi2, f = friedman(results, blocks=blocks), iman_davenport(results, blocks=blocks)
-    against = holm(results, blocks=blocks)
+    chi2, f = (
+        statistics.friedman(results, blocks=blocks),
+        statistics.iman_davenport(results, blocks=blocks),
+    )
+    against = statistics.holm(results, blocks=blocks)
     what = "data sets" if blocks == "datasets" else "tasks"
     others = [
         f"{label(name)} {p_text(p, 4).removeprefix('= ')}" for name, p in against["holm"].items()
@@ -205,14 +191,14 @@ def _tests(results: Any, blocks: str) -> list[str]:
 
 def _probabilities(results: Any) -> str:
     """Return how probable it is that the best method is better than each other one."""
-    found = bayesian_comparison(results)
+    found = statistics.bayesian_comparison(results)
     others = [
         f"{label(name)} {row.better:.2f} ({row.same:.2f} the same)"
         for name, row in zip(found.index, found.itertuples(index=False), strict=True)
     ]
     return (
         f"Probability that {label(found.attrs['control'])} has a smaller error, by more than "
-        f"{100 * ROPE:g} %, than each other method (Bayesian signed-rank test): "
+        f"{100 * statistics.ROPE:g} %, than each other method (Bayesian signed-rank test): "
         f"{', '.join(others)}."
     )
 
@@ -315,9 +301,9 @@ def further_tables(results: Any) -> Iterator[tuple[str, list[str], list[list[str
         tried = set(results.loc[results["score"].notna(), "method"])
         paired = "differences are paired by split, with their standard errors"
         if BEST in tried and len(tried) > 1:
-            yield f"The best model by validation; {paired}", *differences_cells(results)
+            yield f"The best model by validation; {paired}", *statistics.differences_cells(results)
         if PROPOSED in tried and len(tried) > 1:
-            yield f"All methods against the paper's; {paired}", *against_cells(results)
+            yield f"All methods against the paper's; {paired}", *statistics.against_cells(results)
     if "validation_score" in results.columns:
         yield (
             "Scores on the validation part, which chose the parameters",
@@ -346,29 +332,29 @@ def _draw(results: Any) -> Iterator[_Drawn]:
         "Mean score of each method over tasks and runs (large dots), with two standard errors over "
         "runs to either side; a small dot is a task. What is far off is written at the edge."
     )
-    yield _Drawn("scores", caption, plot_scores(results))
-    blocks = choose_blocks(results)
+    yield _Drawn("scores", caption, figures.plot_scores(results))
+    blocks = statistics.choose_blocks(results)
     if blocks is not None:
-        ranks = plot_critical_difference(results, blocks=blocks)
+        ranks = figures.plot_critical_difference(results, blocks=blocks)
         caption = f"Average ranks over the {blocks}; a bar joins what does not differ (Nemenyi)."
         yield _Drawn("critical_difference", caption.replace("datasets", "data sets"), ranks.figure)
     for name in dict.fromkeys(results.loc[results["score"].notna(), "dataset"]):
         drawings = (
             (
                 "task_scores",
-                plot_task_scores,
+                figures.plot_task_scores,
                 "scores task by task, with two standard errors over runs to either side; an "
                 "arrow at the edge stands for a score further out.",
             ),
             (
                 "alignment",
-                plot_figure_1,
+                figures.plot_figure_1,
                 "alignment of kernels and neighborhood matrices (the "
                 "paper's Figure 1), for each pair of tasks, mean over the first five runs.",
             ),
             (
                 "weights",
-                plot_learned_weights,
+                figures.plot_learned_weights,
                 "learned weights, as shares of each task's total, mean over those of the first "
                 "five runs that have the same kernels.",
             ),
@@ -386,7 +372,7 @@ def _draw(results: Any) -> Iterator[_Drawn]:
 
 
 def _convergence(results: Any, dataset: str) -> Any:
-    ax = plot_convergence(results, dataset)
+    ax = figures.plot_convergence(results, dataset)
     return None if ax is None else ax.figure
 
 

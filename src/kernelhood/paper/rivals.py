@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+from sklearn.utils import Tags
 
 from kernelhood._support import import_extra
 from kernelhood._typing import AnyArray, Array
@@ -69,8 +70,13 @@ def check_installed(methods: Iterable[str]) -> None:
             import_extra(package, "rivals")
 
 
-class _Rival(BaseEstimator):
+class Rival(BaseEstimator):
     """One model for the rows of all tasks.
+
+    Parameters
+    ----------
+    kind : {"classification", "regression"}
+        What the targets are.
 
     Attributes
     ----------
@@ -79,6 +85,8 @@ class _Rival(BaseEstimator):
     """
 
     slow = False
+
+    kind: str
 
     def fit(self, X: Any, y: AnyArray, *, task: AnyArray) -> Self:
         """Fit the model to the rows of all tasks.
@@ -99,221 +107,165 @@ class _Rival(BaseEstimator):
         """Return the predicted targets, an array of shape (n_samples,)."""
         return np.asarray(self.model_.predict(self._encoded(X, task)))
 
-    def _model(self, encoded: Array) -> Any:
-        raise NotImplementedError
-
-    def _encoded(self, X: Any, task: AnyArray) -> Array:
-        raise NotImplementedError
-
-
-class _Boosting(_Rival):
-    """Gradient boosting with the task as a category."""
-
-    def __init__(
-        self, learning_rate: float = 0.1, max_leaf_nodes: int = 31, max_iter: int = 100
-    ) -> None:
-        self.learning_rate, self.max_leaf_nodes = learning_rate, max_leaf_nodes
-        self.max_iter = max_iter
-
-    def _encoded(self, X: Any, task: AnyArray) -> Array:
-        return np.column_stack([np.searchsorted(self.tasks_, task), _dense(X)])
-
-    def _settings(self, encoded: Array) -> dict[str, Any]:
-        """Return the model's parameters, with no more bins than there are values."""
-        distinct = max(len(np.unique(column)) for column in encoded.T)
-        bins = min(max(distinct, 2), _MOST_BINS)
-        fixed = {"categorical_features": [0], "max_bins": bins, "random_state": 0}
-        return {**fixed, **self.get_params()}
-
-
-class BoostingClassifier(ClassifierMixin, _Boosting):
-    """Gradient boosting with the task as a category, for classification."""
-
-    def _model(self, encoded: Array) -> Any:
-        return HistGradientBoostingClassifier(**self._settings(encoded))
-
     def decision_function(self, X: Any, *, task: AnyArray) -> Array:
-        """Return the decision values, an array of shape (n_samples,)."""
-        return np.asarray(self.model_.decision_function(self._encoded(X, task)))
+        """Return the decision values of a classification, an array of shape (n_samples,)."""
+        return np.asarray(self._decided(self._encoded(X, task)))
 
+    @property
+    def _classifies(self) -> bool:
+        return self.kind == CLASSIFICATION
 
-class BoostingRegressor(RegressorMixin, _Boosting):
-    """Gradient boosting with the task as a category, for regression."""
+    def _settings(self) -> dict[str, Any]:
+        """Return the parameters of the model."""
+        return {name: value for name, value in self.get_params().items() if name != "kind"}
 
-    def _model(self, encoded: Array) -> Any:
-        return HistGradientBoostingRegressor(**self._settings(encoded))
-
-
-class _OneHot(_Rival):
-    """An SVM with standardised inputs and a column for each task."""
-
-    slow = True
-
-    def __init__(self, C: float = 1.0, width: float = 1.0) -> None:
-        self.C, self.width = C, width
-
-    def _encoded(self, X: Any, task: AnyArray) -> Array:
-        return np.hstack([_dense(X), np.asarray(task)[:, None] == self.tasks_])
-
-    def _machine(self, kind: type, encoded: Array) -> Any:
-        gamma = self.width / (encoded.shape[1] - len(self.tasks_))
-        return make_pipeline(StandardScaler(), kind(C=self.C, gamma=gamma, cache_size=_MEGABYTES))
-
-
-class OneHotSVC(ClassifierMixin, _OneHot):
-    """An SVM with a column for each task, for classification."""
-
-    def _model(self, encoded: Array) -> Any:
-        return self._machine(SVC, encoded)
-
-    def decision_function(self, X: Any, *, task: AnyArray) -> Array:
-        """Return the decision values, an array of shape (n_samples,)."""
-        return np.asarray(self.model_.decision_function(self._encoded(X, task)))
-
-
-class OneHotSVR(RegressorMixin, _OneHot):
-    """An SVM with a column for each task, for regression; targets in units of their spread."""
-
-    def _model(self, encoded: Array) -> Any:
-        inner = self._machine(SVR, encoded)
-        return TransformedTargetRegressor(inner, transformer=StandardScaler())
-
-
-class _Framed(_Rival):
-    """Trees that take a data frame, with the task as a category."""
+    def _model(self, encoded: Any) -> Any:
+        raise NotImplementedError
 
     def _encoded(self, X: Any, task: AnyArray) -> Any:
+        """Return a data frame with the task as a category."""
         pd = import_extra("pandas", "bench")
         frame = pd.DataFrame(_dense(X)).rename(columns=str)
         frame["task"] = pd.Categorical(task, categories=self.tasks_)
         return frame
 
+    def _decided(self, encoded: Any) -> Any:
+        return self.model_.decision_function(encoded)
 
-class _LightGBM(_Framed):
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier" if self._classifies else "regressor"
+        return tags
+
+
+class Boosting(Rival):
+    """Gradient boosting with the task as a category."""
+
+    def __init__(
+        self,
+        kind: str,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int = 31,
+        max_iter: int = 100,
+    ) -> None:
+        self.kind, self.learning_rate = kind, learning_rate
+        self.max_leaf_nodes, self.max_iter = max_leaf_nodes, max_iter
+
+    def _encoded(self, X: Any, task: AnyArray) -> Array:
+        return np.column_stack([np.searchsorted(self.tasks_, task), _dense(X)])
+
+    def _model(self, encoded: Array) -> Any:
+        # No more bins than there are values.
+        distinct = max(len(np.unique(column)) for column in encoded.T)
+        bins = min(max(distinct, 2), _MOST_BINS)
+        model = (
+            HistGradientBoostingClassifier if self._classifies else HistGradientBoostingRegressor
+        )
+        fixed = {"categorical_features": [0], "max_bins": bins, "random_state": 0}
+        return model(**fixed, **self._settings())
+
+
+class OneHotSVM(Rival):
+    """An SVM with standardised inputs and a column for each task."""
+
+    slow = True
+
+    def __init__(self, kind: str, C: float = 1.0, width: float = 1.0) -> None:
+        self.kind, self.C, self.width = kind, C, width
+
+    def _encoded(self, X: Any, task: AnyArray) -> Array:
+        return np.hstack([_dense(X), np.asarray(task)[:, None] == self.tasks_])
+
+    def _model(self, encoded: Array) -> Any:
+        gamma = self.width / (encoded.shape[1] - len(self.tasks_))
+        svm = (SVC if self._classifies else SVR)(C=self.C, gamma=gamma, cache_size=_MEGABYTES)
+        machine = make_pipeline(StandardScaler(), svm)
+        if self._classifies:
+            return machine
+        return TransformedTargetRegressor(machine, transformer=StandardScaler())
+
+
+class LightGBM(Rival):
     """LightGBM with the task as a category."""
 
-    def __init__(self, num_leaves: int = 31, n_estimators: int = 100) -> None:
-        self.num_leaves, self.n_estimators = num_leaves, n_estimators
+    def __init__(self, kind: str, num_leaves: int = 31, n_estimators: int = 100) -> None:
+        self.kind, self.num_leaves, self.n_estimators = kind, num_leaves, n_estimators
 
-    def _machine(self, name: str) -> Any:
+    def _model(self, encoded: Any) -> Any:
         lightgbm = import_extra("lightgbm", "rivals")
-        fixed = {"verbose": -1, "n_jobs": 1, "random_state": 0}
-        return getattr(lightgbm, name)(**fixed, **self.get_params())
+        model = lightgbm.LGBMClassifier if self._classifies else lightgbm.LGBMRegressor
+        return model(verbose=-1, n_jobs=1, random_state=0, **self._settings())
+
+    def _decided(self, encoded: Any) -> Any:
+        return self.model_.predict(encoded, raw_score=True)
 
 
-class LightGBMClassifier(ClassifierMixin, _LightGBM):
-    """LightGBM with the task as a category, for classification."""
-
-    def _model(self, encoded: Array) -> Any:
-        return self._machine("LGBMClassifier")
-
-    def decision_function(self, X: Any, *, task: AnyArray) -> Array:
-        """Return the decision values, an array of shape (n_samples,)."""
-        return np.asarray(self.model_.predict(self._encoded(X, task), raw_score=True))
-
-
-class LightGBMRegressor(RegressorMixin, _LightGBM):
-    """LightGBM with the task as a category, for regression."""
-
-    def _model(self, encoded: Array) -> Any:
-        return self._machine("LGBMRegressor")
-
-
-class _CatBoost(_Framed):
+class CatBoost(Rival):
     """CatBoost with the task as a category."""
 
-    def __init__(self, depth: int = 6, n_estimators: int = 1000) -> None:
-        self.depth, self.n_estimators = depth, n_estimators
+    def __init__(self, kind: str, depth: int = 6, n_estimators: int = 1000) -> None:
+        self.kind, self.depth, self.n_estimators = kind, depth, n_estimators
 
-    def _machine(self, name: str) -> Any:
+    def _model(self, encoded: Any) -> Any:
         catboost = import_extra("catboost", "rivals")
+        model = catboost.CatBoostClassifier if self._classifies else catboost.CatBoostRegressor
         fixed = {"verbose": 0, "thread_count": 1, "random_seed": 0, "allow_writing_files": False}
-        return getattr(catboost, name)(cat_features=["task"], **fixed, **self.get_params())
+        return model(cat_features=["task"], **fixed, **self._settings())
+
+    def _decided(self, encoded: Any) -> Any:
+        return self.model_.predict(encoded, prediction_type="RawFormulaVal")
 
 
-class CatBoostClassifier(ClassifierMixin, _CatBoost):
-    """CatBoost with the task as a category, for classification."""
+class GPBoost(Rival):
+    """Boosted trees with a random intercept for each task; two classes at most."""
 
-    def _model(self, encoded: Any) -> Any:
-        return self._machine("CatBoostClassifier")
+    def __init__(self, kind: str, num_leaves: int = 31, n_estimators: int = 100) -> None:
+        self.kind, self.num_leaves, self.n_estimators = kind, num_leaves, n_estimators
 
-    def decision_function(self, X: Any, *, task: AnyArray) -> Array:
-        """Return the decision values, an array of shape (n_samples,)."""
-        return np.asarray(
-            self.model_.predict(self._encoded(X, task), prediction_type="RawFormulaVal")
-        )
-
-
-class CatBoostRegressor(RegressorMixin, _CatBoost):
-    """CatBoost with the task as a category, for regression."""
-
-    def _model(self, encoded: Any) -> Any:
-        return self._machine("CatBoostRegressor")
-
-
-class _GPBoost(_Rival):
-    """Boosted trees with a random intercept for each task."""
-
-    def __init__(self, num_leaves: int = 31, n_estimators: int = 100) -> None:
-        self.num_leaves, self.n_estimators = num_leaves, n_estimators
-
-    def _trained(self, X: Any, y: Array, task: AnyArray, likelihood: str) -> Any:
+    def fit(self, X: Any, y: AnyArray, *, task: AnyArray) -> Self:
+        """Fit the model to the rows of all tasks, which have two classes together if any."""
+        likelihood = "gaussian"
+        if self._classifies:
+            self.classes_ = np.unique(y)
+            if len(self.classes_) != 2:
+                raise ValueError(
+                    f"method 'gpboost' needs two classes that all tasks share, and y has "
+                    f"{len(self.classes_)}: leave it out."
+                )
+            likelihood, y = "bernoulli_logit", (y == self.classes_[1]).astype(np.float64)
         gpboost = import_extra("gpboost", "rivals")
         effects = gpboost.GPModel(
             group_data=task, likelihood=likelihood, num_parallel_threads=1, seed=0
         )
         settings = {"num_leaves": self.num_leaves, "verbose": -1, "num_threads": 1, "seed": 0}
-        return gpboost.train(
+        self.model_ = gpboost.train(
             params=settings,
             train_set=gpboost.Dataset(_dense(X), y),
             gp_model=effects,
             num_boost_round=self.n_estimators,
         )
-
-    def _predicted(self, X: Any, task: AnyArray, *, latent: bool) -> Array:
-        found = self.model_.predict(_dense(X), group_data_pred=task, pred_latent=latent)
-        if not latent:
-            return np.asarray(found["response_mean"])
-        return np.asarray(found["fixed_effect"] + found["random_effect_mean"])
-
-
-class GPBoostClassifier(ClassifierMixin, _GPBoost):
-    """Boosted trees with a random intercept for each task, for two classes."""
-
-    def fit(self, X: Any, y: AnyArray, *, task: AnyArray) -> Self:
-        """Fit the model to the rows of all tasks, which have two classes together."""
-        self.classes_ = np.unique(y)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"method 'gpboost' needs two classes that all tasks share, and y has "
-                f"{len(self.classes_)}: leave it out."
-            )
-        second = (y == self.classes_[1]).astype(np.float64)
-        self.model_ = self._trained(X, second, task, "bernoulli_logit")
         return self
 
     def predict(self, X: Any, *, task: AnyArray) -> AnyArray:
-        """Return the predicted classes, an array of shape (n_samples,)."""
-        return np.asarray(
-            self.classes_[np.asarray(self.decision_function(X, task=task) > 0.0, int)]
-        )
+        """Return the predicted targets, an array of shape (n_samples,)."""
+        if self._classifies:
+            return np.asarray(self.classes_[(self.decision_function(X, task=task) > 0.0) * 1])
+        found = self.model_.predict(_dense(X), group_data_pred=task, pred_latent=False)
+        return np.asarray(found["response_mean"])
 
     def decision_function(self, X: Any, *, task: AnyArray) -> Array:
-        """Return the decision values, an array of shape (n_samples,)."""
-        return self._predicted(X, task, latent=True)
+        """Return the decision values of a classification, an array of shape (n_samples,)."""
+        found = self.model_.predict(_dense(X), group_data_pred=task, pred_latent=True)
+        return np.asarray(found["fixed_effect"] + found["random_effect_mean"])
 
 
-class GPBoostRegressor(RegressorMixin, _GPBoost):
-    """Boosted trees with a random intercept for each task, for regression."""
-
-    def fit(self, X: Any, y: AnyArray, *, task: AnyArray) -> Self:
-        """Fit the model to the rows of all tasks."""
-        self.model_ = self._trained(X, y, task, "gaussian")
-        return self
-
-    def predict(self, X: Any, *, task: AnyArray) -> Array:
-        """Return the predicted targets, an array of shape (n_samples,)."""
-        return self._predicted(X, task, latent=False)
+_CLASSES: dict[str, type[Any]] = {
+    "boosting": Boosting,
+    "one-hot-svm": OneHotSVM,
+    "lightgbm": LightGBM,
+    "catboost": CatBoost,
+    "gpboost": GPBoost,
+}
 
 
 def make_rival(method: str, kind: str) -> Any:
@@ -326,14 +278,7 @@ def make_rival(method: str, kind: str) -> Any:
     kind : {"classification", "regression"}
         What the targets are.
     """
-    both = {
-        "boosting": (BoostingClassifier, BoostingRegressor),
-        "one-hot-svm": (OneHotSVC, OneHotSVR),
-        "lightgbm": (LightGBMClassifier, LightGBMRegressor),
-        "catboost": (CatBoostClassifier, CatBoostRegressor),
-        "gpboost": (GPBoostClassifier, GPBoostRegressor),
-    }
-    return both[method][kind != CLASSIFICATION]()
+    return _CLASSES[method](kind)
 
 
 def _dense(X: Any) -> Array:

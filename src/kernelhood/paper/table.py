@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelhood._support import import_extra
+from kernelhood._support import aligned, import_extra
 from kernelhood._typing import Array
 from kernelhood.paper.methods import label
 from kernelhood.paper.protocol import METRICS, published_score
@@ -24,14 +24,7 @@ def to_text(results: Any) -> str:
     ['MT-ONMKL', '62.61']
     """
     head, body = grid_of_cells(results)
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    return "\n".join(
-        "  ".join(
-            text.rjust(width) if place else text.ljust(width)
-            for place, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in [head, *body]
-    )
+    return "\n".join(aligned([head, *body]))
 
 
 def to_markdown(results: Any) -> str:

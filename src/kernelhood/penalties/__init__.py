@@ -1,8 +1,7 @@
 """Penalties: what kernel weights cost and where they may be, one file for each."""
 
 from kernelhood.penalties.base import DualPoint, Fixed, Penalty, Proposal
-from kernelhood.penalties.linear import Linear
-from kernelhood.penalties.quadratic import Distance, Quadratic
+from kernelhood.penalties.priced import Distance, Linear, Quadratic
 from kernelhood.penalties.shared_simplices import SharedSimplices
 from kernelhood.penalties.simplex import Concave, LpBall, Simplex
 

@@ -91,8 +91,6 @@ class Penalty(ABC):
 
     #: Whether R is convex, so that the lower bound holds for all weights.
     convex = True
-    #: Whether weights can be scaled by any positive number.
-    has_rays = False
 
     @abstractmethod
     def value(self, weights: Array) -> float:

@@ -192,11 +192,32 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def asked_model(search: Answers) -> Any:
+    """Return the estimator of this library that a search has chosen, or is to tune."""
+    fitted = "best_estimator_" in vars(search)
+    return first_of(search._chosen).model if fitted else search._tuned()
+
+
+def chosen_model(search: Answers, what: str) -> Any:
+    """Return the estimator of this library that was chosen, or raise if every task has its own."""
+    return _one_chain(search, what).model
+
+
+def _one_chain(search: Answers, what: str) -> Chain:
+    check_is_fitted(search, "best_estimator_")
+    if isinstance(search.best_estimator_, dict):
+        raise ValueError(
+            f"{what} is about one estimator, and with per_task=True every task has its own: "
+            "ask best_estimator_[task]."
+        )
+    return search._chosen  # type: ignore[no-any-return]
+
+
 def _has(name: str) -> Callable[[Answers], bool]:
     """Return a check whether the chosen estimator, or the one to be tuned, has a method."""
 
     def check(asked: Answers) -> bool:
-        getattr(asked._asked_model(), name)  # Its own error says what is missing.
+        getattr(asked_model(asked), name)  # Its own error says what is missing.
         return True
 
     return check
@@ -217,7 +238,7 @@ def _of_the_model(method: Any) -> Any:
 
     @wraps(method)
     def asked(self: Answers, *args: Any, **more: Any) -> Any:
-        return getattr(self._one_chain(method.__name__).model, method.__name__)(*args, **more)
+        return getattr(chosen_model(self, method.__name__), method.__name__)(*args, **more)
 
     return available_if(_has(method.__name__))(asked)
 
@@ -242,24 +263,10 @@ class Answers:
         """Return the estimator of this library whose parameters are chosen."""
         raise NotImplementedError
 
-    def _asked_model(self) -> Any:
-        fitted = "best_estimator_" in vars(self)
-        return first_of(self._chosen).model if fitted else self._tuned()
-
     def _ask(self, method: str, X: Any, task: Any, **more: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
         given = {name: value for name, value in more.items() if value is not None}
         return answer(self._chosen, method, X, task, given)
-
-    def _one_chain(self, what: str) -> Chain:
-        """Return the chosen estimator, or raise if every task has its own."""
-        check_is_fitted(self, "best_estimator_")
-        if isinstance(self.best_estimator_, dict):
-            raise ValueError(
-                f"{what} is about one estimator, and with per_task=True every task has its own: "
-                "ask best_estimator_[task]."
-            )
-        return self._chosen  # type: ignore[no-any-return]
 
     def predict(self, X: Any, *, task: Any = None, task_features: Any = None) -> AnyArray:
         """Return the predictions of the chosen estimator, or of each task's.
@@ -313,7 +320,7 @@ class Answers:
         -------
         self
         """
-        chain = self._one_chain("adapt")
+        chain = _one_chain(self, "adapt")
         known = {"sample_weight": sample_weight, "task_features": task_features}
         chain.model.adapt(chain.at(X), chain.targets(y), task=task, **known)
         return self
@@ -327,7 +334,7 @@ class Answers:
             As in `fit`.
         """
         scored = self._scored(X, y, task, sample_weight)
-        return self._asked_model().targets_.total_score(scored)  # type: ignore[no-any-return]
+        return asked_model(self).targets_.total_score(scored)  # type: ignore[no-any-return]
 
     def score_by_task(
         self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None
@@ -340,7 +347,7 @@ class Answers:
             As in `fit`.
         """
         scored = self._scored(X, y, task, sample_weight)
-        return {one.name: self._asked_model().targets_.task_score(one) for one in scored}
+        return {one.name: asked_model(self).targets_.task_score(one) for one in scored}
 
     def _scored(self, X: Any, y: Any, task: Any, sample_weight: Any) -> list[ScoredTask]:
         predicted = self.predict(X, task=task)
@@ -361,22 +368,22 @@ class Answers:
     @property
     def classes_(self) -> Any:
         """The classes, per task if they differ."""
-        return self._attribute(lambda: self._asked_model().classes_)
+        return self._attribute(lambda: asked_model(self).classes_)
 
     @property
     def tasks_(self) -> list[Hashable]:
         """Names of the tasks."""
-        return list(self._attribute(lambda: self._asked_model().tasks_))
+        return list(self._attribute(lambda: asked_model(self).tasks_))
 
     @property
     def kernels_(self) -> Any:
         """The kernels of the chosen estimator, fitted to the data."""
-        return self._attribute(lambda: self._one_chain("kernels_").model.kernels_)
+        return self._attribute(lambda: chosen_model(self, "kernels_").kernels_)
 
     @property
     def dual_gap_(self) -> float:
         """Relative duality gap of the chosen estimator."""
-        return float(self._attribute(lambda: self._one_chain("dual_gap_").model.dual_gap_))
+        return float(self._attribute(lambda: chosen_model(self, "dual_gap_").dual_gap_))
 
     def _attribute(self, asked: Callable[[], Any]) -> Any:
         """Return what is asked for; before the fit there is nothing."""

@@ -17,11 +17,11 @@ from sklearn.utils.validation import _check_sample_weight
 
 from kernelhood._typing import AnyArray, Array, Flags, Indices
 from kernelhood.estimators.base import MultiTaskModel, fit_from, method_of, read_table
-from kernelhood.estimators.data import completed_classes, task_classes, task_means
 from kernelhood.estimators.reading import (
     TaskRows,
     read_points,
 )
+from kernelhood.estimators.targets import completed_classes, task_classes, task_means
 from kernelhood.kernels import InputSummary
 from kernelhood.search.splits import Split, as_splits
 
@@ -382,13 +382,10 @@ class Sides(NamedTuple):
 
 
 def _inputs(table: Prepared, trains: Flags, weight: Array) -> InputSummary:
-    """Look at the training rows of all tasks, each of which may have several."""
-    count = np.zeros(len(weight))
-    for task in table.tasks:
-        np.add.at(count, task.rows, weight[task.rows])
-    used = np.flatnonzero(trains & (count > 0.0))
-    points = table.points[used]
-    return InputSummary.of(points, count[used], coded=table.coded, names=table.names)
+    """Return what a bank has to know of the training rows of a split."""
+    rows = [task.rows[trains[task.rows]] for task in table.tasks]
+    counts = [weight[own] for own in rows]
+    return InputSummary.of_tasks(table.points, rows, counts, coded=table.coded, names=table.names)
 
 
 def _split_task(

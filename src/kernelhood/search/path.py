@@ -24,8 +24,7 @@ from kernelhood.parallel import few_blas_threads, map_in_processes
 from kernelhood.search.chain import SplitTask
 from kernelhood.search.grid import hashable, varied
 from kernelhood.search.scoring import TaskScorer
-from kernelhood.solvers.problem import Solution
-from kernelhood.solvers.warm_start import carried_start
+from kernelhood.solvers.problem import Solution, carried_start
 
 
 class SplitKernels:

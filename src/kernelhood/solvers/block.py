@@ -8,13 +8,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelhood._typing import Array, Flags, Indices
-from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss
-from kernelhood.losses.base import dual_gain, ridge_gain, ridge_values, svm_values
+from kernelhood.losses import (
+    BoxLoss,
+    RidgeLoss,
+    SampleLoss,
+    best_gap,
+    dual_gain,
+    ridge_gain,
+    ridge_values,
+    svm_values,
+)
 from kernelhood.operators import KernelOperator, LowRankKernels
 from kernelhood.operators.base import Combined, combined_matrix
 from kernelhood.operators.dense import centred
-from kernelhood.solvers.hessian import Factor, free_entries, value_hessian
-from kernelhood.solvers.low_rank_svm import Slopes, low_rank_hessian, solve_low_rank_svm
+from kernelhood.solvers.hessian import (
+    Factor,
+    Slopes,
+    free_entries,
+    low_rank_hessian,
+    value_hessian,
+)
+from kernelhood.solvers.interior_point import solve_interior_point
 from kernelhood.solvers.low_rank_system import LowRankSystem
 from kernelhood.solvers.svm import Part, part_of, solve_by_parts, solve_svm
 
@@ -390,11 +404,6 @@ class LeastSquares(Block):
         H = factor.form(U)
         return np.asarray(H) * (self.units.value / self.units.weight**2)
 
-    def in_double_precision(self) -> None:
-        """Compute all factors in double precision, whatever the kernels are held in."""
-        if self._rows.dtype != np.float64:
-            self._rows, self._factor = np.empty(self._rows.shape), None
-
     def factor_at(self, theta: Array) -> Any:
         """Return the factor of the kernel matrix and the ridge; the last one is kept.
 
@@ -529,10 +538,15 @@ class LowRankBlock(Block):
         operator, theta = self.operator, weights / self.units.weight
         v, products = shrink * start.v, shrink * start.products
         Kv = operator.apply(theta, products) + ridge * v
-        gap = gap / self.units.value
-        found = solve_low_rank_svm(operator, theta, self.loss, v, Kv, ridge, gap)
-        operator.add_products(found - v, products)
-        return self.point(weights, found, products, ridge)
+        before, gap = best_gap(v, Kv, self.loss), gap / self.units.value
+        if before > gap:
+            system = LowRankSystem(operator, theta, self.loss.group_starts)
+            near = (v, Kv) if v.any() else None
+            found, K_found = solve_interior_point(system, self.loss, gap, ridge=ridge, start=near)
+            if best_gap(found, K_found, self.loss) < before:
+                operator.add_products(found - v, products)
+                v = found
+        return self.point(weights, v, products, ridge)
 
     def hessian(self, weights: Array, point: BlockPoint, kept: Flags | None) -> Array:
         """Return the Hessian of S for the kept weights."""

@@ -21,8 +21,7 @@ from kernelhood._typing import Array
 from kernelhood.penalties import Concave, Fixed, Simplex
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.problem import Problem, Solution, relative_gap
-from kernelhood.solvers.warm_start import closest_start
+from kernelhood.solvers.problem import Problem, Solution, closest_start, relative_gap
 
 _FIRST_SHARE = 0.05
 _DOUBLINGS = 9

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -18,8 +19,9 @@ from scipy.linalg import lapack
 from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Flags, Indices
 from kernelhood.losses import BoxLoss
-from kernelhood.operators import KernelOperator
-from kernelhood.operators.base import Combined, combined_block
+from kernelhood.operators import KernelOperator, LowRankKernels
+from kernelhood.operators.base import Combined
+from kernelhood.solvers.low_rank_system import LowRankSystem
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,9 @@ _LEAST_SECANT = 0.01
 _LARGE, _FEW = 300, 64
 _WIDEST_PIVOTS = 100.0
 _RIDGES = (1e-14, 1e-11, 1e-8)
+_SINGULAR = 1e-10
+_WRITTEN_OUT = 200
+_MOST_NUMBERS = 2**24
 
 
 def value_hessian(
@@ -144,7 +149,7 @@ def value_hessian(
     if few and operator.plain and operator.fill is None:
         U = np.ones((len(products) + 1, len(free)))
         U[:-1] = products[:, free]
-        found = _with_few_free(combined_block(kernel, free), U)
+        found = _with_few_free(operator.block(kernel, free), U)
         if found is not None:
             return found
     n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
@@ -171,6 +176,72 @@ def value_hessian(
 def free_entries(v: Array, loss: BoxLoss) -> Flags:
     """Return which entries of a dual vector are neither at a bound nor zero."""
     return np.asarray((v > loss.lower) & (v < loss.upper) & (v != 0.0))
+
+
+class Slopes(NamedTuple):
+    """How the solution of an SVM changes with the weights, up to the next bound.
+
+    Attributes
+    ----------
+    free : ndarray of int
+        The entries of v that change.
+    by_weight : ndarray of shape (n_free, n_kept)
+        Their derivatives.
+    """
+
+    free: Indices
+    by_weight: Array
+
+
+def low_rank_hessian(
+    operator: LowRankKernels,
+    weights: Array,
+    ridge: float,
+    v: Array,
+    products: Array,
+    loss: BoxLoss,
+    kept: Flags | None = None,
+) -> tuple[Array, Slopes | None]:
+    """Return the Hessian of the SVM's value, and the slopes of its solution if there are many.
+
+    See `value_hessian`.
+
+    Parameters
+    ----------
+    operator, weights, ridge
+        The kernel.
+    v : ndarray of shape (n_samples,)
+        Solution of the SVM.
+    products : ndarray
+        The operator's products with v.
+    loss : BoxLoss
+        Box of the dual.
+    kept : ndarray of bool, shape (n_weights,), optional
+        The weights that are wanted; all by default.
+    """
+    free = np.flatnonzero(free_entries(v, loss))
+    n_weights = operator.n_weights if kept is None else int(np.count_nonzero(kept))
+    if len(free) < 2:
+        return np.zeros((n_weights, n_weights)), None
+    some = operator.restricted(free)
+    starts = loss.group_starts if len(loss.group_starts) == 2 else some.cells.starts
+    system = LowRankSystem(some, weights, starts)
+    mean = system.trace() / len(free)
+    if mean == 0.0:
+        return np.zeros((n_weights, n_weights)), None
+    ridge, U = max(ridge, _SINGULAR * mean), operator.columns(products, free, kept)
+    if len(free) <= _WRITTEN_OUT:  # Written out, the matrix loses fewer digits.
+        kernel = some.combined(weights, ridge, some.row_buffer())
+        groups = starts if len(starts) > 2 else np.array([0, len(free)])
+        factor = Factor.of(some.block(kernel, np.arange(len(free))), groups)
+        if factor is not None:
+            return factor.form(U), None
+    system.factorise(np.full(len(free), ridge))
+    n_groups = 1 if len(loss.group_starts) == 2 else len(starts) - 1
+    ZU, _ = system.solve_with_sums(U, np.zeros((n_groups, U.shape[1])))
+    H = U.T @ ZU
+    slopes = Slopes(free, -ZU) if ZU.size <= _MOST_NUMBERS else None
+    return np.asarray(0.5 * (H + H.T)), slopes
 
 
 @compiled

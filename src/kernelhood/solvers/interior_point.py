@@ -1,19 +1,72 @@
-"""The sides of an SVM's box, and points between them: what both interior-point methods share."""
+"""Mehrotra's method for the SVM dual: about twenty factorisations of a matrix with a diagonal.
+
+Its cost does not depend on how ill-conditioned the kernel matrix is or how large C is, which is
+where pair steps stall. The dual vector is split into its open sides, v_i = sum over the sides k of
+sample i of sign_k x_k, with 0 <= x <= cap: one side a sample for the hinge loss, two for the
+epsilon-insensitive one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelhood._compiled import compiled
 from kernelhood._typing import Array, Indices
-from kernelhood.losses.base import BoxLoss, best_gap, svm_values
+from kernelhood.losses import BoxLoss, best_gap, svm_values
+from kernelhood.solvers.low_rank_system import LowRankSystem
 
 _NEARLY_ALL = 0.99
 _LEAST = 1e-12
+_DIVERGED = 100.0
+_UNBALANCED = 1e-9
+
+
+class DenseSystem:
+    """A kernel matrix with a diagonal; see `LowRankSystem`.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        The kernel matrix.
+    group_starts : ndarray of int
+        Of the groups of samples with an intercept.
+    """
+
+    reached, jitter, balances = 0.5, 1e-15, False
+    roundings = (*(10.0**-exponent for exponent in range(5, 13)), 0.0)
+
+    def __init__(self, K: Array, group_starts: Indices) -> None:
+        self.K, self._starts, self.n_samples = K, group_starts[:-1], len(K)
+        sizes = np.diff(group_starts)
+        self._E = np.repeat(np.eye(len(sizes)), sizes, axis=0)
+
+    def trace(self) -> float:
+        """Return the trace of the kernel."""
+        return float(np.trace(self.K))
+
+    def multiply(self, v: Array) -> Array:
+        """Return the product of the kernel, without the diagonal, with a vector."""
+        return self.K @ v
+
+    def factorise(self, d: Array) -> None:
+        """Factorise with a diagonal, of shape (n_samples,) and positive."""
+        A = self.K.copy()
+        A.flat[:: len(A) + 1] += d
+        self._L, info = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+        if info != 0:
+            raise np.linalg.LinAlgError("the matrix of a step is not positive definite")
+        self._Z = lapack.dpotrs(self._L, self._E, lower=1)[0]
+
+    def solve_with_sums(self, R: Array, sums: Array) -> tuple[Array, Array]:
+        """Return x and b with ``A x + E b = R`` and ``E'x = sums``, E marking the groups."""
+        X = lapack.dpotrs(self._L, R, lower=1)[0]
+        b = np.linalg.solve(self._sums(self._Z), self._sums(X) - sums)
+        return np.asarray(X - self._Z @ b), np.asarray(b)
+
+    def _sums(self, values: Array) -> Array:
+        return np.add.reduceat(values, self._starts, axis=0)
 
 
 class Sides(NamedTuple):
@@ -83,66 +136,20 @@ def near(sides: Sides, loss: BoxLoss, v: Array, Kv: Array) -> Point:
     return Point(x, s, z + np.maximum(more, 0.0), w + np.maximum(-more, 0.0), intercepts)
 
 
-def shorter_way(
-    sides: Sides,
-    loss: BoxLoss,
-    trace: float,
-    start: tuple[Array, Array] | None,
-    gap_tol: float,
-    follow: Callable[[Point], tuple[Point, float]],
-) -> tuple[Point, float]:
-    """Return where the path leads to, and the gap there: from near a start, else from the centre.
-
-    Parameters
-    ----------
-    sides, loss, trace
-        As for `centre`.
-    start : tuple of ndarray of shape (n_samples,), optional
-        A dual vector and its product with the kernel. From near it the way is most often the
-        shorter one, and sometimes none.
-    gap_tol : float
-        Absolute duality gap to reach.
-    follow : callable
-        Follows the path from a point; returns the best one on it and its gap.
-    """
-    ways = [centre(sides, loss, trace)]
-    if start is not None:
-        ways.insert(0, near(sides, loss, *start))
-    point, best = ways[0], np.inf
-    for first in ways:
-        if best > gap_tol:
-            point, best = min((point, best), follow(first), key=lambda one: one[1])
-    return point, best
-
-
-@compiled
 def add_up(places: Indices, values: Array, size: int) -> Array:
     """Return the sum of the values at each place."""
-    total = np.zeros(size)
-    for k in range(values.shape[0]):
-        total[places[k]] += values[k]
-    return total
+    return np.bincount(places, values, size).astype(np.float64, copy=False)
 
 
-@compiled
 def moved(point: Point, step: Point, length: float) -> Point:
     """Return the point that is so many steps ahead."""
-    return Point(
-        point.x + length * step.x,
-        point.s + length * step.s,
-        point.z + length * step.z,
-        point.w + length * step.w,
-        point.intercepts + length * step.intercepts,
-    )
+    return Point(*(here + length * change for here, change in zip(point, step, strict=True)))
 
 
-@compiled
 def longest(point: Point, step: Point) -> float:
     """Return the largest length in (0, 1] that keeps every entry positive."""
-    worst = max(
-        max(np.max(-step.x / point.x), np.max(-step.s / point.s)),
-        max(np.max(-step.z / point.z), np.max(-step.w / point.w)),
-    )
+    pairs = zip(point[:4], step[:4], strict=True)
+    worst = max(float(np.max(-change / here)) for here, change in pairs)
     return min(1.0, _NEARLY_ALL / worst) if worst > 0.0 else 1.0
 
 
@@ -163,192 +170,143 @@ def rounded(sides: Sides, point: Point, small: float, n_samples: int) -> Array:
     return v - share[sides.group] * room
 
 
-# A primal-dual interior-point method for the SVM dual: about twenty Cholesky factorisations.
-#
-# Its cost does not depend on how ill-conditioned the kernel matrix is or how large C is, which is
-# where pair steps stall. The dual vector is split into its open sides, v_i = sum over the sides k
-# of
-# sample i of sign_k x_k, with 0 <= x <= cap: one side a sample for the hinge loss, two for the
-# epsilon-insensitive one.
-
-
-_DIVERGED = 100.0
-
-
-@compiled
-def _solve_rows(L: Array, B: Array) -> None:
-    """Replace every row b of B by the solution of ``LL'y = b``."""
-    n = L.shape[0]
-    for k in range(B.shape[0]):
-        b = B[k]
-        for i in range(n):
-            b[i] = (b[i] - np.dot(L[i, :i], b[:i])) / L[i, i]
-        for i in range(n - 1, -1, -1):
-            b[i] /= L[i, i]
-            for j in range(i):
-                b[j] -= L[i, j] * b[i]
-
-
-@compiled
-def _direction(
-    L: Array, Z: Array, sides: Sides, point: Point, residual: Array, rz: Array, rw: Array
-) -> Point:
-    """Solve the linearised optimality conditions.
-
-    Parameters
-    ----------
-    L : ndarray of shape (n_samples, n_samples)
-        Cholesky factor of ``K + diag(1 / weight)``, weight the sum over sides of 1 / bends.
-    Z : ndarray of shape (n_groups, n_samples)
-        Its solutions for the indicators of the groups.
-    sides, point
-        The box and where we are in it.
-    residual, rz, rw : ndarray of shape (n_sides,)
-        What is missing in stationarity, ``x z`` and ``s w``.
-    """
-    n, n_groups = L.shape[0], Z.shape[0]
-    bends = point.z / point.x + point.w / point.s
-    pull = rz / point.x - rw / point.s - residual
-    total = add_up(sides.sample, sides.sign * pull / bends, n)
-    weight = add_up(sides.sample, 1.0 / bends, n)
-    one = (total / weight).reshape((1, n))
-    _solve_rows(L, one)
-    sums = np.empty((n_groups, n_groups))
-    for g in range(n_groups):
-        column = add_up(sides.group, Z[g], n_groups)
-        for h in range(n_groups):
-            sums[h, g] = column[h]
-    excess = add_up(sides.group, add_up(sides.sample, sides.sign * point.x, n), n_groups)
-    right = add_up(sides.group, one[0], n_groups) + excess
-    # The sums are those of a positive definite matrix, and this factorisation is compiled already.
-    level = right.reshape((1, n_groups))
-    _solve_rows(np.asarray(np.linalg.cholesky(sums), np.float64), level)
-    intercepts = level[0]
-    force = total - one[0]
-    for g in range(n_groups):
-        force += intercepts[g] * Z[g]
-    force /= weight
-    dx = (pull - sides.sign * force[sides.sample]) / bends
-    dz, dw = (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s
-    return Point(dx, -dx, dz, dw, intercepts)
-
-
-@compiled
-def _system(K: Array, sides: Sides, point: Point, v: Array, jitter: float) -> tuple[Array, Array]:
-    """Return the matrix of a step, and what is missing in stationarity."""
-    n = K.shape[0]
-    force = K @ v + point.intercepts[sides.group]
-    residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
-    weight = add_up(sides.sample, 1.0 / (point.z / point.x + point.w / point.s), n)
-    A = K.copy()
-    for i in range(n):
-        A[i, i] += jitter + 1.0 / weight[i]
-    return A, residual
-
-
-@compiled
-def _corrected(
-    L: Array, Z: Array, sides: Sides, point: Point, residual: Array
-) -> tuple[Point, Array]:
-    """Take Mehrotra's step: a predictor, then a corrector from the same factorisation."""
-    xz, sw = point.x * point.z, point.s * point.w
-    ahead = _direction(L, Z, sides, point, residual, -xz, -sw)
-    now = np.sum(xz) + np.sum(sw)
-    there = moved(point, ahead, longest(point, ahead))
-    left = (np.dot(there.x, there.z) + np.dot(there.s, there.w)) / now
-    centre = left**3 * now / (2 * len(sides.cap))
-    rz, rw = centre - xz - ahead.x * ahead.z, centre - sw - ahead.s * ahead.w
-    step = _direction(L, Z, sides, point, residual, rz, rw)
-    point = moved(point, step, longest(point, step))
-    return point, add_up(sides.sample, sides.sign * point.x, L.shape[0])
-
-
-def _newton_step(
-    K: Array, sides: Sides, point: Point, v: Array, jitter: float
-) -> tuple[Point, Array]:
-    """Return the next point and its dual vector."""
-    A, residual = _system(K, sides, point, v, jitter)
-    # LAPACK counts columns first: what is L here is the upper factor L' there.
-    U, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("the matrix of a step is not positive definite")
-    Z = np.zeros((len(point.intercepts), len(K)))
-    Z[sides.group, np.arange(len(K))] = 1.0
-    lapack.dpotrs(U, Z.T, lower=0, overwrite_b=1)
-    return _corrected(U.T, Z, sides, point, residual)
-
-
-def _gap(K: Array, loss: BoxLoss, v: Array) -> float:
-    return best_gap(v, K @ v, loss)
-
-
-def _follow(
-    K: Array, loss: BoxLoss, sides: Sides, point: Point, gap_tol: float, max_iter: int
-) -> tuple[Point, float]:
-    """Follow the central path; return the best feasible point on it and its gap."""
-    n_groups = point.intercepts.shape[0]
-    jitter = 1e-15 * float(np.trace(K))
-    v = add_up(sides.sample, sides.sign * point.x, len(K))
-    best, best_point = np.inf, point
-    for _ in range(max_iter):
-        try:
-            point, v = _newton_step(K, sides, point, v, jitter)
-        except np.linalg.LinAlgError:  # rounding has ended the progress
-            break
-        gap = _gap(K, loss, v)
-        off = float(np.abs(add_up(sides.group, v, n_groups)).max())
-        if gap < best and off <= 1e-9 * float(np.abs(v).sum()):
-            best, best_point = gap, point
-        # Far from the centre of its path the gap may rise for a while.
-        left = float(point.x @ point.z + point.s @ point.w)
-        if best <= 0.5 * gap_tol or (gap > _DIVERGED * best and left < best):
-            break
-    return best_point, best
-
-
-def _finish(K: Array, loss: BoxLoss, sides: Sides, point: Point, gap_tol: float) -> Array:
-    """Return the sparsest of a few roundings of the point that keeps the gap."""
-    largest = float(np.max(point.x))
-    v = point.x
-    for small in [10.0**-exponent for exponent in range(5, 13)] + [0.0]:
-        v = rounded(sides, point, largest * small, len(K))
-        v = np.clip(v, loss.lower, loss.upper)
-        if _gap(K, loss, v) <= gap_tol:
-            break
-    return v
-
-
 def solve_interior_point(
-    K: Array,
+    system: DenseSystem | LowRankSystem,
     loss: BoxLoss,
     gap_tol: float,
-    max_iter: int = 60,
+    *,
+    ridge: float = 0.0,
     start: tuple[Array, Array] | None = None,
-) -> Array:
-    """Solve the SVM dual by Mehrotra's predictor-corrector method.
+    max_iter: int = 60,
+) -> tuple[Array, Array]:
+    """Solve the SVM dual.
 
     Parameters
     ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Kernel matrix.
+    system : DenseSystem or LowRankSystem
+        The kernel.
     loss : BoxLoss
         Box and linear term, in units in which both are of order one.
     gap_tol : float
         Absolute duality gap to reach.
+    ridge : float
+        Added to the diagonal of the kernel.
+    start : tuple of ndarray of shape (n_samples,), optional
+        A feasible dual vector, for example the solution for a similar kernel, and its product with
+        the kernel and the ridge. From near it the way is most often the shorter one, and sometimes
+        none: then the path is followed from the centre.
     max_iter : int
         Largest number of factorisations.
-    start : tuple of ndarray of shape (n_samples,), optional
-        A feasible dual vector and its product with K, to start near.
 
     Returns
     -------
-    v : ndarray of shape (n_samples,)
-        Feasible dual vector, the best one found if rounding ends the progress first.
+    v, Kv : ndarray of shape (n_samples,)
+        Feasible dual vector, the best one found if rounding ends the progress first, and its
+        product with the kernel and the ridge.
     """
     sides = sides_of(loss)
+    ways = [centre(sides, loss, system.trace() + system.n_samples * ridge)]
+    if start is not None:
+        ways.insert(0, near(sides, loss, *start))
+    point, best = ways[0], np.inf
+    for first in ways:
+        if best > gap_tol:
+            found = _follow(system, loss, sides, first, ridge, gap_tol, max_iter)
+            point, best = min((point, best), found, key=lambda one: one[1])
+    return _finished(system, loss, sides, point, max(gap_tol, 2.0 * best), ridge)
 
-    def follow(first: Point) -> tuple[Point, float]:
-        return _follow(K, loss, sides, first, gap_tol, max_iter)
 
-    point, best = shorter_way(sides, loss, float(np.trace(K)), start, gap_tol, follow)
-    return _finish(K, loss, sides, point, max(gap_tol, 2.0 * best))
+def _follow(
+    system: DenseSystem | LowRankSystem,
+    loss: BoxLoss,
+    sides: Sides,
+    point: Point,
+    ridge: float,
+    gap_tol: float,
+    max_iter: int,
+) -> tuple[Point, float]:
+    """Follow the central path; return the best feasible point on it and its gap."""
+    n, n_groups = system.n_samples, len(point.intercepts)
+    jitter = system.jitter * (system.trace() + n * ridge)
+    best, best_point = np.inf, point
+    v = add_up(sides.sample, sides.sign * point.x, n)
+    Kv = system.multiply(v) + ridge * v
+    for _ in range(max_iter):
+        try:
+            point = _newton_step(system, sides, point, Kv, ridge + jitter)
+        except np.linalg.LinAlgError:  # rounding has ended the progress
+            break
+        v = add_up(sides.sample, sides.sign * point.x, n)
+        if system.balances:
+            v = rounded(sides, point, 0.0, n)
+        Kv = system.multiply(v) + ridge * v
+        gap, off = best_gap(v, Kv, loss), float(np.abs(add_up(sides.group, v, n_groups)).max())
+        if gap < best and off <= _UNBALANCED * float(np.abs(v).sum()):
+            best, best_point = gap, point
+        # Far from the centre of its path the gap may rise for a while.
+        left = float(point.x @ point.z + point.s @ point.w)
+        if best <= system.reached * gap_tol or (gap > _DIVERGED * best and left < best):
+            break
+    return best_point, best
+
+
+def _newton_step(
+    system: DenseSystem | LowRankSystem, sides: Sides, point: Point, Kv: Array, ridge: float
+) -> Point:
+    """Take Mehrotra's step: a predictor, then a corrector from the same factorisation."""
+    force = Kv + point.intercepts[sides.group]
+    residual = sides.slope - point.z + point.w + sides.sign * force[sides.sample]
+    bends = point.z / point.x + point.w / point.s
+    weight = add_up(sides.sample, 1.0 / bends, len(Kv))
+    system.factorise(ridge + 1.0 / weight)
+    xz, sw = point.x * point.z, point.s * point.w
+    ahead = _direction(system, sides, point, weight, residual, -xz, -sw)
+    now = float(xz.sum() + sw.sum())
+    there = moved(point, ahead, longest(point, ahead))
+    left = (float(there.x @ there.z) + float(there.s @ there.w)) / now
+    centre = left**3 * now / (2 * len(sides.cap))
+    rz, rw = centre - xz - ahead.x * ahead.z, centre - sw - ahead.s * ahead.w
+    step = _direction(system, sides, point, weight, residual, rz, rw)
+    return moved(point, step, longest(point, step))
+
+
+def _direction(
+    system: DenseSystem | LowRankSystem,
+    sides: Sides,
+    point: Point,
+    weight: Array,
+    residual: Array,
+    rz: Array,
+    rw: Array,
+) -> Point:
+    """Solve the linearised optimality conditions."""
+    n, n_groups = len(weight), len(point.intercepts)
+    bends = point.z / point.x + point.w / point.s
+    pull = rz / point.x - rw / point.s - residual
+    total = add_up(sides.sample, sides.sign * pull / bends, n)
+    excess = add_up(sides.group, add_up(sides.sample, sides.sign * point.x, n), n_groups)
+    right = (total / weight)[:, None]
+    found, intercepts = system.solve_with_sums(right, -excess[:, None])
+    force = (total - found[:, 0]) / weight
+    dx = (pull - sides.sign * force[sides.sample]) / bends
+    dz, dw = (rz - point.z * dx) / point.x, (rw + point.w * dx) / point.s
+    return Point(dx, -dx, dz, dw, intercepts[:, 0])
+
+
+def _finished(
+    system: DenseSystem | LowRankSystem,
+    loss: BoxLoss,
+    sides: Sides,
+    point: Point,
+    gap_tol: float,
+    ridge: float,
+) -> tuple[Array, Array]:
+    """Return the sparsest of a few roundings of the point that keeps the gap."""
+    largest = float(point.x.max())
+    for small in system.roundings:
+        v = rounded(sides, point, largest * small, system.n_samples)
+        v = np.clip(v, loss.lower, loss.upper)
+        Kv = system.multiply(v) + ridge * v
+        if best_gap(v, Kv, loss) <= gap_tol:
+            break
+    return v, Kv

@@ -26,6 +26,7 @@ from kernelhood.solvers.problem import (
     Problem,
     Solution,
     State,
+    as_solution,
     recertified,
     relative_gap,
     svm_gap,
@@ -353,26 +354,22 @@ class StepControl:
         return here.x, 1.0
 
     def _propose(self, here: State) -> Proposal:
-        found = self._newton_step(here)
-        if not self.problem.separate:
-            return found
-        least = self.problem.penalty.least(here.x, here.dual.q)
-        return found._replace(weights=np.maximum(found.weights, least))
-
-    def _newton_step(self, here: State) -> Proposal:
         penalty, q = self.problem.penalty, here.dual.q
         kept = penalty.candidates(here.x, q)
         self._update_hessian(here, kept)
         assert self.hessian is not None
-        unit = self.problem.small_unit(here)
-        arguments = self.hessian, self.damping, self.reach, unit
+        arguments = self.hessian, self.damping, self.reach, self.problem.small_unit(here)
         if kept is None:
-            return penalty.step(here.x, q, *arguments)
-        some = penalty.restricted(kept, np.ones(int(kept.sum())))
-        found = some.step(here.x[kept], q[kept], *arguments)
-        x = np.zeros(len(kept))
-        x[kept] = found.weights
-        return found._replace(weights=x)
+            found = penalty.step(here.x, q, *arguments)
+        else:
+            some = penalty.restricted(kept, np.ones(int(kept.sum())))
+            found = some.step(here.x[kept], q[kept], *arguments)
+            x = np.zeros(len(kept))
+            x[kept] = found.weights
+            found = found._replace(weights=x)
+        if not self.problem.separate:
+            return found
+        return found._replace(weights=np.maximum(found.weights, penalty.least(here.x, q)))
 
     def _update_hessian(self, here: State, kept: Flags | None) -> None:
         """Bring the Hessian to where we are.
@@ -578,38 +575,3 @@ def _is_better(problem: Problem, trial: State, best: State) -> bool:
         return np.array_equal(trial.x, best.x) and trial.dual_value > best.dual_value
     missing = [problem.penalty.gap(one.x, one.svm_value, one.dual) for one in (trial, best)]
     return missing[0] < missing[1]
-
-
-def as_solution(problem: Problem, state: State, trace: Array) -> Solution:
-    """Return a state in the user's units."""
-    q = np.zeros(len(problem.kept))
-    q[problem.kept] = state.dual.q / problem.unit
-    pairs = list(zip(problem.blocks, state.points, strict=True))
-    return Solution(
-        problem.weights(state.x),
-        np.concatenate([one.v * block.units.box for block, one in pairs]),
-        np.concatenate([one.intercepts for one in state.points]),
-        float(trace[-1, 0]),
-        state.svm_value,
-        state.dual.gain,
-        q,
-        len(trace),
-        trace,
-        state.dual.bend,
-    )
-
-
-def start_at(problem: Problem, weights: Array, v: Array | None = None) -> Solution:
-    """Return any weights and dual vector as a solution to start from, with its true values.
-
-    Parameters
-    ----------
-    problem : Problem
-        The SVMs and the penalty.
-    weights : ndarray of shape (n_weights,)
-        Not negative.
-    v : ndarray of shape (n_samples,), optional
-        Feasible dual vector, 0 by default.
-    """
-    state = problem.at(problem.x_of(weights), v)
-    return as_solution(problem, state, np.array([[state.objective, np.inf]]))

@@ -331,6 +331,13 @@ class LowRankSystem:
         Of the groups of samples with an intercept: all samples are one, or each cell is.
     """
 
+    #: How far below the wanted gap an interior point goes, since what it then puts to the bounds
+    #: adds to the gap; the share of the trace that makes a system definite; whether dual vectors
+    #: on the way are made to sum to zero.
+    reached, jitter, balances = 0.3, 1e-14, True
+    #: Shares of the largest entry below which entries are put to a bound, if the gap allows it.
+    roundings = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 0.0)
+
     def __init__(self, operator: LowRankKernels, weights: Array, group_starts: Indices) -> None:
         self.operator = operator
         far, near, between = operator.split(weights)

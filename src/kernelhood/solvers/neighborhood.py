@@ -24,11 +24,10 @@ from kernelhood._typing import Array
 from kernelhood.losses import BoxLoss
 from kernelhood.operators import one_task
 from kernelhood.penalties import Distance, Fixed, Simplex
-from kernelhood.penalties.quadratic import nearest_weights
+from kernelhood.penalties.priced import nearest_weights
 from kernelhood.solvers.block import Block
 from kernelhood.solvers.loop import solve
-from kernelhood.solvers.problem import Problem, Solution, solved_ahead
-from kernelhood.solvers.warm_start import closest_start, valued
+from kernelhood.solvers.problem import Problem, Solution, closest_start, solved_ahead, valued
 
 _RELATIVE_RANK = 1e-12
 

@@ -1,4 +1,4 @@
-"""What a solver returns, and when a solution serves another penalty as well."""
+"""What is solved, what a solver returns, and which other problems a solution serves or starts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kernelhood._typing import Array, Flags
+from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss
+from kernelhood.operators import KernelOperator
 from kernelhood.parallel import map_in_threads
-from kernelhood.penalties import DualPoint, Penalty
-from kernelhood.solvers.block import Block, BlockPoint
+from kernelhood.penalties import DualPoint, Fixed, Penalty
+from kernelhood.solvers.block import Block, BlockPoint, block_of
 
 _GAP_ROUNDING = 1e-10
 #: Gaps below this are at the mercy of rounding: they are asked for, but no promise.
@@ -42,8 +44,6 @@ class Solution(NamedTuple):
         Objective and relative duality gap after each of them.
     bend : float
         The part of the gain that grows with the square of v; 0 if losses have a box.
-    noise_scale : float
-        What the inverse costs of a squared loss are multiplied by, if their scale was learned.
     """
 
     weights: Array
@@ -56,7 +56,6 @@ class Solution(NamedTuple):
     n_iter: int
     trace: Array
     bend: float = 0.0
-    noise_scale: float = 1.0
 
     @property
     def gap(self) -> float:
@@ -440,3 +439,194 @@ class Problem:
             for block, one in zip(self.blocks, here.points, strict=True)
         ]
         return min(max(sizes) / float(self.unit.min()), 1e100)
+
+
+def as_solution(problem: Problem, state: State, trace: Array) -> Solution:
+    """Return a state in the user's units."""
+    q = np.zeros(len(problem.kept))
+    q[problem.kept] = state.dual.q / problem.unit
+    pairs = list(zip(problem.blocks, state.points, strict=True))
+    return Solution(
+        problem.weights(state.x),
+        np.concatenate([one.v * block.units.box for block, one in pairs]),
+        np.concatenate([one.intercepts for one in state.points]),
+        float(trace[-1, 0]),
+        state.svm_value,
+        state.dual.gain,
+        q,
+        len(trace),
+        trace,
+        state.dual.bend,
+    )
+
+
+def start_at(problem: Problem, weights: Array, v: Array | None = None) -> Solution:
+    """Return any weights and dual vector as a solution to start from, with its true values.
+
+    Parameters
+    ----------
+    problem : Problem
+        The SVMs and the penalty.
+    weights : ndarray of shape (n_weights,)
+        Not negative.
+    v : ndarray of shape (n_samples,), optional
+        Feasible dual vector, 0 by default.
+    """
+    state = problem.at(problem.x_of(weights), v)
+    return as_solution(problem, state, np.array([[state.objective, np.inf]]))
+
+
+# A solution carried to another box: the same samples and kernels with another C.
+#
+# Along a path in C, support vectors at their bounds mostly stay at them and free ones hardly move.
+
+_SAME_SIDES = 1e-9
+
+
+def carried_start(
+    operator: KernelOperator, loss: SampleLoss, solution: Solution, before: SampleLoss
+) -> Solution | None:
+    """Return a solution as the start for another box, with its true values there.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        Base kernels; those beyond the solution's weights get weight 0.
+    loss : BoxLoss or RidgeLoss
+        The loss to start.
+    solution : Solution
+        Of the same samples with another loss.
+    before : BoxLoss or RidgeLoss
+        That loss.
+
+    Returns
+    -------
+    Solution or None
+        None if one box is not a multiple of the other.
+    """
+    v = _carried(solution.v, loss, before)
+    if v is None:
+        return None
+    weights = np.zeros(operator.n_weights)
+    weights[: len(solution.weights)] = solution.weights
+    return valued([block_of(operator, loss)], weights, v)
+
+
+def _carried(v: Array, loss: SampleLoss, before: SampleLoss) -> Array | None:
+    """Return a dual vector that is feasible for another loss, or None if it would say little."""
+    if isinstance(loss, RidgeLoss) or isinstance(before, RidgeLoss):
+        return loss.feasible(v) if type(loss) is type(before) else None
+    ratio = _box_ratio(loss, before)
+    return None if ratio is None else np.clip(stretched(v, before, ratio), loss.lower, loss.upper)
+
+
+def valued(blocks: Sequence[Block], weights: Array, v: Array | None = None) -> Solution:
+    """Return any weights and dual vector with their true values, as a solution to start from.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The SVMs.
+    weights : ndarray of shape (n_weights,)
+        Not negative.
+    v : ndarray of shape (n_samples,), optional
+        Feasible dual vector, 0 by default.
+    """
+    return start_at(Problem(blocks, Fixed(weights)), weights, v)
+
+
+def cut_down(v: Array, blocks: Sequence[Block]) -> Array:
+    """Return a vector cut down until it is feasible.
+
+    Entries end at their bounds. In each group, the larger of what is positive and what is negative
+    is scaled down to the other.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n_samples,)
+        Over the samples of all blocks.
+    blocks : sequence of Block
+        The SVMs.
+    """
+    ends = np.cumsum([block.n_samples for block in blocks])[:-1]
+    return np.concatenate(
+        [
+            _balanced(np.clip(part, box * block.loss.lower, box * block.loss.upper), block.loss)
+            for part, block in zip(np.split(v, ends), blocks, strict=True)
+            for box in (block.units.box,)
+        ]
+    )
+
+
+def _balanced(v: Array, loss: BoxLoss) -> Array:
+    """Return a vector of sum zero in each group, no entry of which has grown."""
+    starts, sizes = loss.group_starts[:-1], np.diff(loss.group_starts)
+    sides = [np.add.reduceat(np.maximum(one, 0.0), starts) for one in (v, -v)]
+    least = np.minimum(*sides)
+    up, down = (np.repeat(least / np.where(side > 0.0, side, 1.0), sizes) for side in sides)
+    return np.where(v > 0.0, up, down) * v
+
+
+def stretched(v: Array, before: BoxLoss, ratio: float) -> Array:
+    """Return a dual vector that is feasible in a box `ratio` times as wide.
+
+    Entries at a bound go to the new one. Free entries stay where they can, but for those that
+    have to make up for the sum.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n_samples,)
+        Feasible, of sum zero.
+    before : BoxLoss
+        The box it is in.
+    ratio : float
+        Positive.
+    """
+    if ratio < 1.0:
+        return _shrunk(v, before, ratio)
+    nearly = 1.0 - _SAME_SIDES
+    bounded = (v <= nearly * before.lower) | (v >= nearly * before.upper)
+    rest = float(np.sum(v[~bounded]))
+    moved = ~bounded & (v * rest > 0.0)
+    total = float(np.sum(v[moved]))
+    found = np.where(bounded, ratio * v, v)
+    # The entries of the rest's own sign sum to at least the rest: the factor is at most `ratio`.
+    found[moved] *= 1.0 + (ratio - 1.0) * rest / total if total != 0.0 else 1.0
+    return found
+
+
+def _shrunk(v: Array, before: BoxLoss, ratio: float) -> Array:
+    """Return a dual vector that is feasible in a narrower box."""
+    found = np.clip(v, ratio * before.lower, ratio * before.upper)
+    rest = float(np.sum(found))
+    surplus = found * rest > 0.0
+    free = surplus & (found == v)
+    if abs(float(np.sum(found[free]))) >= abs(rest):
+        surplus = free
+    total = float(np.sum(found[surplus]))
+    found[surplus] *= 1.0 - rest / total if total != 0.0 else 1.0
+    return found
+
+
+def closest_start(starts: Sequence[Solution], penalty: Penalty) -> Solution | None:
+    """Return the start with the smallest duality gap; None if none keeps the budget.
+
+    Parameters
+    ----------
+    starts : sequence of Solution
+        With their true values for the SVM at hand.
+    penalty : Penalty
+        The price of the weights.
+    """
+    kept = [one for one in starts if penalty.contains(one.weights)]
+    return min(
+        kept, key=lambda one: penalty.gap(one.weights, one.svm_value, one.dual), default=None
+    )
+
+
+def _box_ratio(loss: BoxLoss, before: BoxLoss) -> float | None:
+    """Return by which factor the box has grown, or None if it changed its shape."""
+    ratio = float((loss.upper - loss.lower).sum() / (before.upper - before.lower).sum())
+    sides = ((loss.upper, ratio * before.upper), (loss.lower, ratio * before.lower))
+    same = all((np.abs(new - old) <= _SAME_SIDES * np.abs(old)).all() for new, old in sides)
+    return ratio if same else None

@@ -9,11 +9,10 @@ from scipy.linalg import solve
 
 from kernelhood._compiled import compiled, inlined
 from kernelhood._typing import Array, Indices
-from kernelhood.losses import RidgeLoss, SampleLoss
-from kernelhood.losses.base import BoxLoss, best_gap
+from kernelhood.losses import BoxLoss, RidgeLoss, SampleLoss, best_gap
 from kernelhood.operators.base import Combined, Fill, KernelOperator, combined_matrix, fill_row
 from kernelhood.solvers.hessian import free_entries
-from kernelhood.solvers.interior_point import solve_interior_point
+from kernelhood.solvers.interior_point import DenseSystem, solve_interior_point
 
 _FLAT = 1e-12
 _ROUNDS_BETWEEN_LOOKS = 4
@@ -330,11 +329,10 @@ def solve_svm(
     if fill is not None:
         fill(kernel, np.flatnonzero(kernel.slot < 0))
     held = combined_matrix(kernel) if fill is None else kernel.rows[kernel.slot]
-    K = np.asarray(held, dtype=np.float64)
+    system = DenseSystem(np.asarray(held, dtype=np.float64), loss.group_starts)
     # The last digits are found from afar: near the end a path leaves its centre.
     start = None if exact else (v, Kv)
-    other = solve_interior_point(K, loss, gap_tol, start=start)
-    K_other = K @ other
+    other, K_other = solve_interior_point(system, loss, gap_tol, start=start)
     return (other, K_other) if best_gap(other, K_other, loss) < gap else (v, Kv)
 
 

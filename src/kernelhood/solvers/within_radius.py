@@ -12,8 +12,8 @@ from kernelhood._typing import Array
 from kernelhood.parallel import map_in_threads
 from kernelhood.penalties import Distance, Fixed
 from kernelhood.solvers.block import Block
-from kernelhood.solvers.loop import solve, start_at
-from kernelhood.solvers.problem import Problem, Solution, relative_gap
+from kernelhood.solvers.loop import solve
+from kernelhood.solvers.problem import Problem, Solution, relative_gap, start_at
 
 _SMALLEST = 1e-300
 

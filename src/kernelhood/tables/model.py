@@ -15,8 +15,14 @@ from kernelhood._support import import_extra
 from kernelhood._typing import AnyArray, Array
 from kernelhood.estimators.multilevel import MultilevelModel
 from kernelhood.estimators.peers import PooledClassifier, PooledRegressor
-from kernelhood.estimators.reading import as_objects, names_without_task, some_of
+from kernelhood.estimators.reading import (
+    as_objects,
+    categories_of,
+    names_without_task,
+    some_of,
+)
 from kernelhood.kernels.columns import as_pandas, is_text, labels, numbers
+from kernelhood.search.answers import asked_model
 from kernelhood.tables.roles import REGRESSION, shown
 
 #: What to do with rows of tasks that were not in the fit, as `unseen_task` of the estimators.
@@ -203,7 +209,7 @@ class FramedModel:
     @property
     def _inner(self) -> Any:
         """The estimator of this library."""
-        return self._last._asked_model() if hasattr(self._last, "best_estimator_") else self._last
+        return asked_model(self._last) if hasattr(self._last, "best_estimator_") else self._last
 
     @property
     def _task_column(self) -> str | None:
@@ -246,7 +252,7 @@ class FramedModel:
         if not is_text(column) or isinstance(self._inner, MultilevelModel):
             return column
         places = {name: k for k, name in enumerate(names_without_task(self._inner) or ())}
-        known = self._inner._categories.get(places.get(column.name), ())
+        known = categories_of(self._inner).get(places.get(column.name, -1), ())
         if known:
             return self._as_known(column, known)
         values, wrong = numbers(column)

@@ -287,6 +287,7 @@ FORMAT = 3
 #: Modules whose types files of this form have under another name.
 _MOVED: dict[str, str] = {
     "kernelhood.estimators.kta": "kernelhood.estimators.neighborhoods",
+    "kernelhood.losses.standard": "kernelhood.losses",
     "kernelhood.search.time_splits": "kernelhood.search.splits",
 }
 

@@ -1,4 +1,4 @@
-"""The two-sided hinge: what every loss with a box looks like to the solvers.
+"""Losses: what a wrong prediction costs. To the solvers most of them are a two-sided hinge.
 
     loss_i(f) = upper_i * max(0, target_i - epsilon - f) - lower_i * max(0, f - target_i - epsilon)
 
@@ -11,8 +11,8 @@ with ``1'v = 0`` over every group of samples that has an intercept of its own.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -105,27 +105,6 @@ def box_loss(target: Array, lower: Array, upper: Array, epsilon: float = 0.0) ->
     return BoxLoss(target, lower, upper, float(epsilon), starts)
 
 
-def best_intercepts(Kv: Array, loss: BoxLoss) -> Array:
-    """Return for every group the intercept b that minimises the total loss of ``Kv + b``.
-
-    The loss is piecewise linear in b: its slope is ``-sum(upper)`` far to the left, grows by
-    ``upper_i`` at ``target_i - epsilon - Kv_i`` and by ``-lower_i`` at
-    ``target_i + epsilon - Kv_i``. If it is zero on an interval, the middle is returned.
-
-    Parameters
-    ----------
-    Kv : ndarray of shape (n_samples,)
-        Function values without intercept.
-    loss : BoxLoss
-        The loss.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-    """
-    return _values(np.zeros_like(Kv), Kv, loss)[0]
-
-
 def _values(v: Array, Kv: Array, loss: BoxLoss) -> tuple[Array, float, float, float]:
     """Return the best intercepts, the total loss with them, the dual gain and ``v'Kv``."""
     intercepts, room = np.empty(len(loss.group_starts) - 1), np.empty((2, 2 * len(Kv)))
@@ -214,21 +193,9 @@ def _crossing(kinks: Array, size: int, total: float) -> float:
     return 0.5 * (middle + beyond) if beyond < np.inf else middle
 
 
-def total_loss(Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
-    """Return the sum of the two-sided hinge losses of ``Kv`` plus each group's intercept."""
-    rest = loss.target - Kv - np.repeat(intercepts, np.diff(loss.group_starts))
-    above, below = np.maximum(rest - loss.epsilon, 0.0), np.maximum(-rest - loss.epsilon, 0.0)
-    return float(loss.upper @ above - loss.lower @ below)
-
-
 def dual_gain(v: Array, loss: BoxLoss) -> float:
     """Return ``target'v - epsilon |v|_1``, the dual objective without its quadratic part."""
     return float(loss.target @ v - loss.epsilon * np.abs(v).sum())
-
-
-def svm_gap(v: Array, Kv: Array, intercepts: Array, loss: BoxLoss) -> float:
-    """Return the duality gap between a feasible v and the function ``Kv`` plus intercepts."""
-    return float(v @ Kv) + total_loss(Kv, intercepts, loss) - dual_gain(v, loss)
 
 
 def best_gap(v: Array, Kv: Array, loss: BoxLoss) -> float:
@@ -380,30 +347,24 @@ def joined(parts: Sequence[SampleLoss], group_starts: Indices) -> SampleLoss:
     return found
 
 
-class Loss(ABC):
-    """What wrong predictions cost; one file for each.
+class Loss:
+    """What wrong predictions cost.
 
     Most losses are a two-sided hinge, whose dual is a box, so that a new one only says by `box`
     where its box lies: quantile regression, for example, has the box from ``-(1 - q) * cost`` to
-    ``q * cost`` and no tube. A loss that is quadratic instead gives a ridge by `at`.
+    ``q * cost`` and no tube. A loss that is quadratic instead gives a ridge by `at`. Losses are
+    frozen dataclasses, so that a search knows which are equal.
 
     Examples
     --------
     >>> import numpy as np
     >>> from kernelhood.losses import Loss, box_loss
     >>> class Shortfall(Loss):
-    ...     key = "shortfall"
-    ...
     ...     def box(self, target, cost):
     ...         return box_loss(target, -cost, 5.0 * cost)
     >>> Shortfall().at(np.array([1.0]), np.array([2.0])).upper.tolist()
     [10.0]
     """
-
-    @property
-    @abstractmethod
-    def key(self) -> Hashable:
-        """What is equal for equal losses: searches keep one set of them for each key."""
 
     def at(self, target: Array, cost: Array) -> SampleLoss:
         """Return the loss of samples that have one intercept in common, as the solvers take it.
@@ -428,3 +389,122 @@ class Loss(ABC):
         raise NotImplementedError(
             f"{type(self).__name__} defines neither a box nor a ridge: override box or at."
         )
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    r""":math:`c \max(0, 1 - y f)`, with the sign y of the class and the cost c of each sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = Hinge().box(np.array([1.0, -1.0]), np.array([2.0, 2.0]))
+    >>> loss.lower.tolist(), loss.upper.tolist()
+    ([0.0, -2.0], [2.0, 0.0])
+    """
+
+    def box(self, target: Array, cost: Array) -> BoxLoss:
+        """Return the loss of signs; one side of every sample's box is closed."""
+        bound = target * cost
+        return box_loss(target, np.minimum(bound, 0.0), np.maximum(bound, 0.0))
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Loss):
+    r""":math:`c \max(0, \lvert y - f \rvert - \varepsilon)`, with the cost c of each sample.
+
+    Parameters
+    ----------
+    epsilon : float
+        Half the width of the tube, in the units of the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = EpsilonInsensitive(0.1).box(np.array([3.0]), np.array([2.0]))
+    >>> loss.lower.tolist(), loss.upper.tolist(), loss.epsilon
+    ([-2.0], [2.0], 0.1)
+    """
+
+    epsilon: float
+
+    def box(self, target: Array, cost: Array) -> BoxLoss:
+        """Return the loss of numbers."""
+        return box_loss(target, -cost, cost.copy(), self.epsilon)
+
+
+@dataclass(frozen=True)
+class Quantile(Loss):
+    """``cost * max(level * (target - f), (level - 1) * (target - f))``.
+
+    Its best constant is the quantile of the targets at this level. The best function with an
+    intercept has at most a share `level` of its training samples below it, and at most a share
+    ``1 - level`` above.
+
+    Parameters
+    ----------
+    level : float
+        Between 0 and 1; 0.5 is the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = Quantile(0.75).box(np.array([3.0]), np.array([4.0]))
+    >>> loss.lower.tolist(), loss.upper.tolist()
+    ([-1.0], [3.0])
+    """
+
+    level: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse levels that are not between 0 and 1."""
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level must be between 0 and 1, both excluded: got {self.level!r}.")
+
+    def box(self, target: Array, cost: Array) -> BoxLoss:
+        """Return the loss of numbers; too low costs `level`, too high the rest."""
+        return box_loss(target, (self.level - 1.0) * cost, self.level * cost)
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    r""":math:`\tfrac c2 (y - f)^2`, for targets whose noise is large and has light tails.
+
+    With one kernel of weight :math:`\theta` it is kernel ridge regression with
+    ``alpha`` :math:`= 1 / (C\theta)` and an intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Squared().at(np.array([1.0, -1.0]), np.array([2.0, 4.0])).cost.tolist()
+    [2.0, 4.0]
+    """
+
+    def at(self, target: Array, cost: Array) -> RidgeLoss:
+        """Return the loss of numbers, which has a ridge in the place of a box."""
+        return ridge_loss(target, cost.copy())
+
+
+#: The losses that a name stands for, from the width of the tube.
+REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared": lambda epsilon: Squared(),
+}
+
+
+def as_loss(loss: str | Loss, epsilon: float) -> Loss:
+    """Return a loss that is given, or the one of a name.
+
+    Examples
+    --------
+    >>> as_loss("epsilon_insensitive", 0.1)
+    EpsilonInsensitive(epsilon=0.1)
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if loss not in REGRESSION_LOSSES:
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, REGRESSION_LOSSES))}, or a loss such as "
+            f"Quantile(0.5) of kernelhood.losses: got {loss!r}."
+        )
+    return REGRESSION_LOSSES[loss](float(epsilon))
