@@ -107,11 +107,11 @@ def compared(name: str, methods: list[str], splits: int, found: Results) -> list
 
 
 def in_short(names: list[str], methods: list[str], splits: int, found: Results) -> list[list[str]]:
-    """Return a row for each set: all scores, how far ours is behind the best, and its time."""
+    """Return a row for each set: mean scores, how far ours is behind the best, and its time."""
     rows = []
     for name in names:
         table_rows = {row[1]: row for row in compared(name, methods, splits, found)}
-        scores = [table_rows[method][2] for method in methods]
+        scores = [table_rows[method][2].split()[0] for method in methods]
         ours = table_rows[methods[0]]
         rows.append([name, *scores, ours[3], ours[5]])
     return rows

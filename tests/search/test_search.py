@@ -315,9 +315,11 @@ def test_groups_and_sample_weights(labelled):
 
 def test_a_progress_bar(labelled, capsys, monkeypatch):
     search = kh.KernelSearchCV(kh.AVMTMKLClassifier(), {"C": [1.0]}, cv=2, verbose=1, refit=False)
+    search.fit(labelled.X, labelled.y, task=labelled.task)
+    assert capsys.readouterr().err == ""  # it takes no time
     monkeypatch.setattr("kernelhood.parallel._PATIENCE", 0.0)
     search.fit(labelled.X, labelled.y, task=labelled.task)
-    assert capsys.readouterr().err == ""  # no terminal
+    assert "1 of 6it after 0 s" in capsys.readouterr().err  # no terminal
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     search.fit(labelled.X, labelled.y, task=labelled.task)
     assert "100%" in capsys.readouterr().err
