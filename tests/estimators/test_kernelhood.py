@@ -9,6 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss, r2_score
 
 import kernelhood as kh
+from kernelhood.estimators.additive import varies_within
+from kernelhood.solvers.gaussian import Terms
 from tests.scikit_learn_checks import every_check
 
 SHOPS = np.array(["a", "b", "c", "d", "e", "f"])
@@ -409,3 +411,24 @@ def test_tasks_with_two_classes_of_their_own():
     assert set(found[task == "e"]) <= {"0 e", "1 e"}
     with pytest.raises(ValueError, match="two classes of its own"):
         model.set_params(unseen_task="shared").predict(X[:1], task=["new"])
+
+
+def test_rows_of_little_weight_hardly_count():
+    rng = np.random.default_rng(0)
+    X, task = rng.uniform(-1.0, 1.0, size=(60, 1)), np.repeat(["a", "b", "c"], 20)
+    y, wrong = X[:, 0] + 0.1 * rng.normal(size=60), np.arange(60) % 3 == 0
+    model = kh.KernelhoodRegressor(likelihood="gaussian").fit(
+        X, np.where(wrong, 2.0, y), task=task, sample_weight=np.where(wrong, 1e-5, 1.0)
+    )
+    without = kh.KernelhoodRegressor(likelihood="gaussian").fit(
+        X[~wrong], y[~wrong], task=task[~wrong]
+    )
+    expected = without.predict(X, task=task)
+    np.testing.assert_allclose(model.predict(X, task=task), expected, atol=0.05)
+
+
+def test_terms_that_are_constant_within_groups_are_told():
+    groups = np.repeat([0, 1, 2], 4)
+    features = np.column_stack([np.ones(12), groups, np.arange(12.0)])
+    terms = Terms(features, np.array([1, 1, 1]), np.empty((0, 12, 12)))
+    assert varies_within(terms, groups).tolist() == [False, False, True]

@@ -232,3 +232,11 @@ def test_intervals_hold_in_tasks_of_few_rows_with_noise_of_their_own():
     assert np.mean((low < new) & (new < high)) == pytest.approx(0.9, abs=0.025)
     alone = Scores(np.array([1.0, -2.0, 0.5]), np.array([0, 1, 2]))
     np.testing.assert_array_equal(alone.sizes, 1.0)
+
+
+def test_errors_of_many_rows_allow_for_the_variances_that_they_have_taught(fitted, monkeypatch):
+    monkeypatch.setattr("kernelhood.estimators.intervals._LEARNED_AGAIN", 0)
+    found = fitted._new_scores(by_task=False)
+    residual, std = (one[fitted._place] for one in fitted.left_out("rows"))
+    learned = 1 + np.count_nonzero(fitted.weights_)
+    np.testing.assert_allclose(found.values, residual / std / np.sqrt(1.0 - learned / len(std)))
