@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 LINE = "kernelhood: compiling numerical code"
 ONE = """
 import numpy as np
@@ -57,6 +59,7 @@ def test_code_that_is_not_compiled_is_not_announced(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_first_fit_compiles_few_functions_and_says_so_once_an_installation(tmp_path):
     first = run(FIT, tmp_path)
     assert int(first.stdout) <= 24

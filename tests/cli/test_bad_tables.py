@@ -31,6 +31,7 @@ def written(rows):
     return file.getvalue().encode("utf-8", "surrogatepass")
 
 
+@pytest.mark.slow
 def test_thousands_of_columns(tmp_path, capsys):
     head = ["task", "y", *(f"c{number}" for number in range(2_000))]
     rows = [

@@ -49,6 +49,7 @@ def processes_of(group):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal to a process group")
 def test_an_interrupt_ends_the_search_and_its_processes(tmp_path):
     script, at_work = tmp_path / "search.py", tmp_path / "at_work"
