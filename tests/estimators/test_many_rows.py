@@ -219,3 +219,19 @@ def test_fits_and_predictions_show_progress_if_wanted(operator, verbose, monkeyp
     assert (" of 2,048 rows after" in stream.getvalue()[len(fitted) :]) == bool(verbose)
     if not verbose:
         assert stream.getvalue() == ""
+
+
+def test_features_and_what_landmarks_miss_add_up_to_the_variance():
+    X, y, task = make_rows()
+    model = kh.KernelhoodRegressor(operator=kh.Landmarks(10)).fit(X, y, task=task)
+    function = model._function
+    scaled = function.scaled
+    used = np.ones(function.weights.shape[1], dtype=bool)
+    features, sizes = landmark_function._all_features(scaled, function.E, used)
+    missed = landmark_function._missed(scaled, features, sizes)
+    ends = np.cumsum(sizes)
+    places = np.flatnonzero(scaled.bank.approximated & (sizes > 0))
+    assert len(places)
+    for place in places:
+        kept = np.sum(features[:, ends[place] - sizes[place] : ends[place]] ** 2, axis=1)
+        np.testing.assert_allclose(kept + missed[:, place], 1.0 / scaled.scale[place], rtol=1e-6)

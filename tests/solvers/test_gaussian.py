@@ -14,6 +14,7 @@ from kernelhood.solvers.gaussian import (
     Terms,
     maximise_evidence,
 )
+from kernelhood.solvers.likelihoods import DEGREES_OF_FREEDOM, fit_student_t
 
 
 def make_model(seed=0, n=40, n_targets=1, tau=0.03, fixed_noise=False):
@@ -177,3 +178,13 @@ def test_a_singular_covariance_is_made_definite():
     np.testing.assert_allclose(factor.L[:, 0], 1.0, rtol=1e-6)
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         Factor(-np.eye(2))
+
+
+def test_precisions_of_student_t_are_those_of_their_own_posterior():
+    model = make_model()  # rows have noise of different sizes
+    found = fit_student_t(model, np.full(model.n_weights, 0.1), 1e-6, 500).point
+    mean, variance = found.posterior()
+    square = ((model.z[:, 0] - mean) ** 2 + variance) / (found.theta[-1] * model.noise[:, 0])
+    omega = (DEGREES_OF_FREEDOM + 1.0) / (DEGREES_OF_FREEDOM + square)
+    # The rounds end when precisions change by less than one percent.
+    np.testing.assert_allclose(found.model.noise[:, 0], model.noise[:, 0] / omega, rtol=0.01)
