@@ -110,3 +110,12 @@ def test_columns_may_name_task_and_time(rng):
 def test_bad_arguments_are_named(make, given, message):
     with pytest.raises(ValueError, match=message):
         list(make().split(np.zeros((6, 1)), **given))
+
+
+@pytest.mark.parametrize("missing", [np.nan, np.datetime64("NaT")])
+def test_one_missing_time_is_refused(missing):
+    kind = "datetime64[D]" if isinstance(missing, np.datetime64) else np.float64
+    time = np.arange(6).astype(kind)
+    time[2] = missing
+    with pytest.raises(ValueError, match="a number or a date for each of the 6 rows"):
+        list(kh.TaskTimeSplit(2).split(np.zeros((6, 1)), time=time))

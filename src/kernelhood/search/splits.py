@@ -381,7 +381,8 @@ def _numbers_of(time: Any, n: int) -> Array:
     values = np.asarray(time)
     try:
         if values.dtype.kind not in "iuf":
-            values = values.astype("datetime64[ns]").astype(np.int64) / _DAY
+            dates = values.astype("datetime64[ns]")
+            values = np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / _DAY)
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError("time must hold numbers or dates such as 2024-05-17.") from error
