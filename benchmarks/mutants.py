@@ -142,7 +142,7 @@ class Tree:
             start_new_session=True,
         )
         try:
-            out = process.communicate(timeout=20.0 * seconds)[0]  # of a clock on the wall
+            out = process.communicate(timeout=20.0 * seconds)[0]  # wall-clock time
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()

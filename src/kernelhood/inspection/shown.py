@@ -1,4 +1,4 @@
-"""Figures that notebooks show. The only file that needs matplotlib to be imported.
+"""Figures that notebooks show; the only file that imports matplotlib at the top.
 
 They are made without pyplot, so that scripts and servers neither open windows nor keep figures that
 nobody closes.
